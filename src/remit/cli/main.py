@@ -1,0 +1,5 @@
+"""The `remit` command."""
+
+
+def main() -> None:
+    """Run the command line."""

@@ -1,0 +1,190 @@
+"""What mcp.yaml asks for, as values. Built by config, compared by core; references are kept as written. Pure."""
+
+import fnmatch
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal, TypeAlias
+
+from remit.core.diagnostics import Source
+from remit.core.envelope import EnvelopePatch
+from remit.core.identity import Endpoint
+
+__all__ = [
+    "Alias",
+    "Auth",
+    "BearerAuth",
+    "ClientCredentialsAuth",
+    "ConfigFile",
+    "Connection",
+    "Desired",
+    "DesiredAssistant",
+    "DesiredServer",
+    "Pattern",
+    "PrivateKeyJwtAuth",
+    "ProtocolPin",
+    "Selection",
+    "Tls",
+    "ToolPolicy",
+]
+
+
+class ProtocolPin(StrEnum):
+    """Which era a server is spoken to in: found out, or pinned."""
+
+    AUTO = "auto"
+    LEGACY = "legacy"
+    MODERN = "2026-07-28"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BearerAuth:
+    """`auth: {type: bearer, token: ...}`: a token sent as Authorization header; a reference as written."""
+
+    token: str
+    type: Literal["bearer"] = "bearer"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientCredentialsAuth:
+    """`auth: {type: oauth_client_credentials, ...}`: a token fetched from `token_url` outside the request path."""
+
+    token_url: str
+    client_id: str
+    client_secret: str
+    scopes: tuple[str, ...] = ()
+    type: Literal["oauth_client_credentials"] = "oauth_client_credentials"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivateKeyJwtAuth:
+    """`auth: {type: private_key_jwt, ...}`: as client credentials, the client proven by a signed JWT (RFC 7523)."""
+
+    token_url: str
+    client_id: str
+    private_key: str
+    algorithm: str = "RS256"
+    key_id: str | None = None
+    scopes: tuple[str, ...] = ()
+    type: Literal["private_key_jwt"] = "private_key_jwt"
+
+
+Auth: TypeAlias = BearerAuth | ClientCredentialsAuth | PrivateKeyJwtAuth
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tls:
+    """`tls:`: a CA bundle, and a client certificate with its key, as paths."""
+
+    ca_file: str | None = None
+    client_cert: str | None = None
+    client_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    """How a server is connected to, beside its endpoint. Values of `env`, `headers` and `auth` are references as written.
+
+    Times are seconds.
+    """
+
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    auth: Auth | None = None
+    tls: Tls | None = None
+    protocol: ProtocolPin = ProtocolPin.AUTO
+    timeout_seconds: float = 30.0
+    start_timeout_seconds: float = 60.0
+    allow_private_network: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolPolicy:
+    """The entry of one tool under a server's `tools:`."""
+
+    patch: EnvelopePatch
+    source: Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DesiredServer:
+    """One entry of `mcp.servers`. `tools` is policy by exact remote name."""
+
+    name: str
+    namespace: str
+    endpoint: Endpoint
+    source: Source
+    instance: str | None = None
+    connection: Connection = field(default_factory=Connection)
+    enabled: bool = True
+    envelope: EnvelopePatch = field(default_factory=EnvelopePatch)
+    envelope_source: Source | None = None
+    tools: Mapping[str, ToolPolicy] = field(default_factory=dict[str, ToolPolicy])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern:
+    """One line of `include` or `exclude`: an exact remote name, or a glob (`fnmatchcase`)."""
+
+    text: str
+    source: Source
+
+    @property
+    def is_glob(self) -> bool:
+        """Whether the text is a glob; a glob's matches are named by the server, an exact name by the file."""
+        return any(character in self.text for character in "*?[")
+
+    def matches(self, remote_name: str) -> bool:
+        """Whether a remote name is meant, case included."""
+        return self.text == remote_name or (self.is_glob and fnmatch.fnmatchcase(remote_name, self.text))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alias:
+    """An explicit provider_name from `aliases:`."""
+
+    provider_name: str
+    source: Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """What one assistant selects of one server."""
+
+    server: str
+    include: tuple[Pattern, ...]
+    source: Source
+    exclude: tuple[Pattern, ...] = ()
+    aliases: Mapping[str, Alias] = field(default_factory=dict[str, Alias])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DesiredAssistant:
+    """One entry of `assistants`; each selection names another server."""
+
+    name: str
+    source: Source
+    permissions: tuple[str, ...] = ()
+    selections: tuple[Selection, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigFile:
+    """A file that the desired state was read from: its path as the user wrote it, and the hex sha256 of its bytes."""
+
+    path: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desired:
+    """The whole desired state of one workspace."""
+
+    workspace: str
+    owner: str
+    servers: tuple[DesiredServer, ...] = ()
+    assistants: tuple[DesiredAssistant, ...] = ()
+    default_envelope: EnvelopePatch = field(default_factory=EnvelopePatch)
+    default_envelope_source: Source | None = None
+    reserved_names: frozenset[str] = frozenset()
+    files: tuple[ConfigFile, ...] = ()

@@ -1,0 +1,177 @@
+"""Who a server and a tool are: endpoints, identity keys, stable ids.
+
+Decides when two spellings are one endpoint (DESIGN.md section 4) and how ids come out of identities. It does not decide
+which declared server is which registration (core/matching.py) and resolves no reference: an endpoint is kept as written.
+Pure.
+"""
+
+import posixpath
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NewType, TypeAlias
+from urllib.parse import SplitResult, urlsplit
+
+from remit.core.canonical import base32_of, sha256_hex
+
+__all__ = [
+    "CanonicalId",
+    "Endpoint",
+    "HttpEndpoint",
+    "InvalidUrl",
+    "ProviderName",
+    "RemoteName",
+    "ServerId",
+    "StdioEndpoint",
+    "Transport",
+    "canonical_id_of",
+    "display_endpoint",
+    "identity_key_of",
+    "normalise_url",
+    "origin_of",
+    "server_id_of",
+]
+
+ServerId = NewType("ServerId", str)
+RemoteName = NewType("RemoteName", str)
+CanonicalId = NewType("CanonicalId", str)
+ProviderName = NewType("ProviderName", str)
+
+
+class Transport(StrEnum):
+    """How a server is reached."""
+
+    STDIO = "stdio"
+    STREAMABLE_HTTP = "streamable_http"
+    SSE = "sse"
+
+
+@dataclass(frozen=True, slots=True)
+class StdioEndpoint:
+    """A server that is a child process: its command and working directory as written, references unresolved."""
+
+    command: tuple[str, ...]
+    cwd: str | None = None
+
+    @property
+    def transport(self) -> Transport:
+        """Always stdio."""
+        return Transport.STDIO
+
+
+@dataclass(frozen=True, slots=True)
+class HttpEndpoint:
+    """A server behind a URL, normalised by `normalise_url`; references in path and query unresolved."""
+
+    url: str
+    transport: Transport = Transport.STREAMABLE_HTTP
+
+
+Endpoint: TypeAlias = StdioEndpoint | HttpEndpoint
+
+
+class InvalidUrl(ValueError):
+    """A URL that cannot name an MCP endpoint; the text says what to write instead."""
+
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_FORBIDDEN = re.compile(r"[\x00-\x20\x7f\\]")
+
+
+def normalise_url(url: str) -> str:
+    """The one spelling of an endpoint's URL.
+
+    Scheme and host lower case, default port dropped, dot segments and percent-encoding normalised, no fragment, an empty
+    query dropped, any other query kept as written. A path that holds a reference is kept as written, as its value is not
+    known here. Raises InvalidUrl for another scheme, userinfo, a missing host, a bad port, white space or a backslash.
+    """
+    if _FORBIDDEN.search(url):
+        raise InvalidUrl("a URL holds no white space, control character or backslash")
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise InvalidUrl(f"not a URL: {error}") from error
+    if parts.scheme not in _DEFAULT_PORTS:
+        raise InvalidUrl("the URL must be absolute and start with http:// or https://")
+    if parts.username is not None or parts.password is not None or "@" in parts.netloc:
+        raise InvalidUrl("credentials do not belong into a URL; use headers or auth")
+    host = _host(parts)
+    if port == 0:
+        raise InvalidUrl("port 0 cannot be connected to")
+    authority = host if port in (None, _DEFAULT_PORTS[parts.scheme]) else f"{host}:{port}"
+    query = f"?{parts.query}" if parts.query else ""
+    return f"{parts.scheme}://{authority}{_path(parts.path)}{query}"
+
+
+def _host(parts: SplitResult) -> str:
+    host = parts.hostname
+    if not host:
+        raise InvalidUrl("the URL names no host")
+    if "$" in host or "{" in host:
+        raise InvalidUrl("scheme, host and port are literal; references go into the path and the query")
+    if ":" in host:
+        return f"[{host}]"
+    try:
+        return host.encode("idna").decode("ascii").lower() if not host.isascii() else host
+    except UnicodeError as error:
+        raise InvalidUrl("the host is not a valid domain name") from error
+
+
+def _path(path: str) -> str:
+    if not path:
+        return "/"
+    if "$" in path:
+        return path
+    segments = re.sub(r"%[0-9A-Fa-f]{2}", lambda match: _percent(match.group()), path)
+    resolved = posixpath.normpath(segments)
+    resolved = "/" + resolved.lstrip("/")
+    directory = segments.endswith(("/", "/.", "/.."))
+    return resolved + "/" if directory and resolved != "/" else resolved
+
+
+def _percent(triplet: str) -> str:
+    character = chr(int(triplet[1:], 16))
+    return character if character in _UNRESERVED else triplet.upper()
+
+
+def identity_key_of(endpoint: Endpoint, instance: str | None) -> str:
+    """Hex sha256 over transport, endpoint and instance: two declarations with one key are one server."""
+    match endpoint:
+        case StdioEndpoint(command=command, cwd=cwd):
+            return sha256_hex(Transport.STDIO, *command, cwd or "", instance or "")
+        case HttpEndpoint(url=url, transport=transport):
+            return sha256_hex(transport, url, instance or "")
+
+
+def server_id_of(owner: str, identity_key: str, taken: frozenset[ServerId]) -> ServerId:
+    """The id of a new registration: the first number whose id was never used, tombstones included."""
+    number = 0
+    while (candidate := ServerId("mcp_" + base32_of(16, owner, identity_key, str(number)))) in taken:
+        number += 1
+    return candidate
+
+
+def canonical_id_of(server_id: ServerId, remote_name: str) -> CanonicalId:
+    """The identity of a tool at its first attachment; stored from then on, never derived again."""
+    return CanonicalId("tool_" + base32_of(16, "tool-v1", server_id, remote_name))
+
+
+def origin_of(endpoint: Endpoint) -> str:
+    """What must stay the same for a changed endpoint to be the same server: scheme, host and port, or `command[0]`."""
+    match endpoint:
+        case StdioEndpoint(command=command):
+            return f"stdio:{command[0]}"
+        case HttpEndpoint(url=url):
+            parts = urlsplit(url)
+            return f"{parts.scheme}://{parts.netloc}"
+
+
+def display_endpoint(endpoint: Endpoint) -> str:
+    """The endpoint in one line, as written: what a reviewer compares."""
+    match endpoint:
+        case StdioEndpoint(command=command, cwd=cwd):
+            return " ".join(command) + (f" (in {cwd})" if cwd else "")
+        case HttpEndpoint(url=url):
+            return url

@@ -1,0 +1,129 @@
+"""A plan as a value: what would be done, what waits, what is wrong, what moved, what could not be looked at.
+
+Sorted once, at construction, so that printing, saving and applying agree. Decides nothing; core/planner.py does. Pure.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from remit.core.diagnostics import Diagnostic, Severity
+from remit.core.operations import Operation
+
+__all__ = [
+    "SAFEGUARD_CODES",
+    "Deferred",
+    "DeferredReason",
+    "Drift",
+    "DriftKind",
+    "Held",
+    "HoldReason",
+    "Plan",
+    "Unmanaged",
+]
+
+SAFEGUARD_CODES = frozenset({"too-many-detaches", "assistant-emptied", "desired-emptied"})
+"""Problems that veto the whole apply (exit code 3)."""
+
+
+class HoldReason(StrEnum):
+    """Why an operation waits for acceptance."""
+
+    LIVE_NOT_ACCEPTED = "live_not_accepted"
+    FINDING = "finding"
+    LOOSENED_WHILE_DRIFTED = "loosened_while_drifted"
+    ENDPOINT_GROUP = "endpoint_group"
+    ENDPOINT_UNLISTED = "endpoint_unlisted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """An operation that waits, and why."""
+
+    operation: Operation
+    because: tuple[HoldReason, ...]
+
+
+class DriftKind(StrEnum):
+    """What moved without a commit and needs no operation."""
+
+    VANISHED = "vanished"
+    QUARANTINED = "quarantined"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Drift:
+    """An attachment whose server no longer offers it as approved; kept and reported. `detail` may quote the server."""
+
+    address: str
+    kind: DriftKind
+    assistant: str
+    server: str
+    remote_name: str
+    detail: str
+
+
+class DeferredReason(StrEnum):
+    """Why something could not be checked."""
+
+    UNREACHABLE = "unreachable"
+    DISABLED = "disabled"
+    NOT_LISTED = "not_listed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Deferred:
+    """A selection or attachment whose server gave no listing. `attached` ones are kept as they are, stale.
+
+    `remote_name` is the exact name, or the glob, as the file has it.
+    """
+
+    address: str
+    assistant: str
+    server: str
+    remote_name: str
+    attached: bool
+    reason: DeferredReason
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unmanaged:
+    """Rows that this workspace never touches, counted."""
+
+    servers: int = 0
+    assistants: int = 0
+    attachments: int = 0
+    functions: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The outcome of comparing desired, recorded and live.
+
+    `complete` is false where an enabled declared server has no listing or a selection stayed unresolved.
+    """
+
+    workspace: str
+    owner: str
+    operations: tuple[Operation, ...]
+    held: tuple[Held, ...]
+    problems: tuple[Diagnostic, ...]
+    drift: tuple[Drift, ...]
+    deferred: tuple[Deferred, ...]
+    unmanaged: Unmanaged
+    unchanged: int
+    complete: bool
+
+    @property
+    def vetoes(self) -> tuple[Diagnostic, ...]:
+        """The safeguards that refuse this plan."""
+        return tuple(problem for problem in self.problems if problem.code in SAFEGUARD_CODES)
+
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        """Problems that leave something undone, safeguards aside."""
+        return tuple(
+            problem
+            for problem in self.problems
+            if problem.severity is Severity.ERROR and problem.code not in SAFEGUARD_CODES
+        )

@@ -1,0 +1,120 @@
+"""What the database holds, as values: read by the store, compared by core, predicted by core/model.py. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from remit.core.canonical import sha256_hex
+from remit.core.definition import Definition, digest_of
+from remit.core.desired import Connection
+from remit.core.diagnostics import Source
+from remit.core.envelope import Envelope
+from remit.core.identity import CanonicalId, Endpoint, ProviderName, RemoteName, ServerId, identity_key_of
+
+__all__ = [
+    "LastGood",
+    "Recorded",
+    "RecordedAssistant",
+    "RecordedAttachment",
+    "RecordedServer",
+    "WorkspaceRecord",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastGood:
+    """The last complete listing of a registration, by size and time; its tools are read only where a plan asks for them."""
+
+    tools: int
+    observed_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedServer:
+    """One registration (`McpServerRegistration`) that is not deleted."""
+
+    server_id: ServerId
+    owner: str
+    workspace: str
+    name: str
+    namespace: str
+    endpoint: Endpoint
+    instance: str | None = None
+    connection: Connection = field(default_factory=Connection)
+    enabled: bool = True
+    era: str | None = None
+    last_good: LastGood | None = None
+
+    @property
+    def identity_key(self) -> str:
+        """The key of the endpoint as it is now; `server_id` came from the one at registration."""
+        return identity_key_of(self.endpoint, self.instance)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedAssistant:
+    """One assistant. `foreign_functions` are the names of its functions that no attachment stands behind."""
+
+    owner: str
+    workspace: str
+    name: str
+    permissions: tuple[str, ...] = ()
+    revision: int = 0
+    foreign_functions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedAttachment:
+    """One attachment (`AssistantMcpTool`) with the function that stands for it, if one does.
+
+    `assistant_owner` and `assistant` name the assistant; `workspace` is the one that attached. `function_text` is the
+    canonical JSON found in `assistant_functions` (None: the row is missing), `function_digest` what apply wrote there.
+    """
+
+    workspace: str
+    assistant_owner: str
+    assistant: str
+    server_id: ServerId
+    remote_name: RemoteName
+    canonical_id: CanonicalId
+    provider_name: ProviderName
+    definition: Definition
+    envelope: Envelope
+    function_text: str | None
+    function_digest: str
+    source: Source | None = None
+    enabled: bool = True
+    row_version: int = 1
+
+    @property
+    def coherent(self) -> bool:
+        """Whether definition and function are both what the last apply wrote (else: `database_drift`)."""
+        return (
+            self.function_text is not None
+            and sha256_hex(self.function_text) == self.function_digest
+            and digest_of(self.definition.text) == self.definition.definition_digest
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkspaceRecord:
+    """A workspace's own row: who owns it, which database line it belongs to, and how many applies changed it."""
+
+    name: str
+    owner: str
+    lineage: str
+    serial: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """The whole recorded state, rows of other workspaces included.
+
+    `used_server_ids` holds every id ever given, tombstones included. `workspaces` is keyed by name.
+    """
+
+    servers: tuple[RecordedServer, ...] = ()
+    assistants: tuple[RecordedAssistant, ...] = ()
+    attachments: tuple[RecordedAttachment, ...] = ()
+    used_server_ids: frozenset[ServerId] = frozenset()
+    workspaces: Mapping[str, WorkspaceRecord] = field(default_factory=dict[str, WorkspaceRecord])

@@ -1,0 +1,1 @@
+"""Observe, plan, apply. Sees servers and database only through the ports in core."""

@@ -1,0 +1,1 @@
+"""The database: tables, mapping, migrations. Executes operations, decides none."""

@@ -1,0 +1,1 @@
+"""MCP servers: sessions, listing, calling. No policy, no persistence, no aliases."""
