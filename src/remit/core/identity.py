@@ -5,7 +5,6 @@ which declared server is which registration (core/matching.py) and resolves no r
 Pure.
 """
 
-import posixpath
 import re
 from dataclasses import dataclass
 from enum import StrEnum
@@ -124,11 +123,20 @@ def _path(path: str) -> str:
         return "/"
     if "$" in path:
         return path
-    segments = re.sub(r"%[0-9A-Fa-f]{2}", lambda match: _percent(match.group()), path)
-    resolved = posixpath.normpath(segments)
-    resolved = "/" + resolved.lstrip("/")
-    directory = segments.endswith(("/", "/.", "/.."))
-    return resolved + "/" if directory and resolved != "/" else resolved
+    return _without_dots(re.sub(r"%[0-9A-Fa-f]{2}", lambda match: _percent(match.group()), path))
+
+
+def _without_dots(path: str) -> str:
+    """Dot segments resolved as RFC 3986 section 5.2.4 says; posixpath would also merge `//`, which names another path."""
+    kept: list[str] = []
+    segments = path.split("/")[1:]
+    for segment in segments:
+        if segment == "..":
+            del kept[-1:]
+        elif segment != ".":
+            kept.append(segment)
+    closing = [""] if segments[-1] in (".", "..") else []
+    return "/" + "/".join([*kept, *closing])
 
 
 def _percent(triplet: str) -> str:

@@ -67,7 +67,7 @@ class DeferredReason(StrEnum):
 
     UNREACHABLE = "unreachable"
     DISABLED = "disabled"
-    NOT_LISTED = "not_listed"
+    NEVER_LISTED = "never_listed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)

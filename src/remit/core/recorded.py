@@ -87,12 +87,17 @@ class RecordedAttachment:
     row_version: int = 1
 
     @property
-    def coherent(self) -> bool:
+    def is_definition_intact(self) -> bool:
+        """Whether the definition's text still is the one its digest was taken of."""
+        return digest_of(self.definition.text) == self.definition.definition_digest
+
+    @property
+    def is_coherent(self) -> bool:
         """Whether definition and function are both what the last apply wrote (else: `database_drift`)."""
         return (
             self.function_text is not None
             and sha256_hex(self.function_text) == self.function_digest
-            and digest_of(self.definition.text) == self.definition.definition_digest
+            and self.is_definition_intact
         )
 
 

@@ -1,0 +1,148 @@
+"""What one assistant's tools are judged by and what was decided: the values shared by core/kept.py and core/missing.py.
+
+Decides only which line of a file selects a tool, and how things are named to people. Pure.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from remit.core.addresses import tool_address
+from remit.core.aliases import AliasClash
+from remit.core.desired import Desired, DesiredAssistant, Pattern, Selection
+from remit.core.diagnostics import Diagnostic
+from remit.core.identity import ServerId
+from remit.core.live import Skipped, SkipReason
+from remit.core.operations import Operation, ToolRef
+from remit.core.plan import Deferred, DeferredReason, Drift
+from remit.core.ports import DefinitionDiff
+from remit.core.recorded import RecordedAttachment
+from remit.core.views import ServerView, absence_of
+
+__all__ = [
+    "AssistantContext",
+    "ToolOutcome",
+    "clash_problem",
+    "deferral",
+    "origin_of_attachment",
+    "origin_of_tool",
+    "ref_of",
+    "selecting",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssistantContext:
+    """Everything one assistant's tools are judged by.
+
+    `assistant` is None where the file no longer declares it. `attachments` are this workspace's on it, apart from
+    `protected` ones: those stand on servers that are out of scope or unresolved, and are left alone. `views` are the
+    resolved servers in scope by declared name, `names` the server names by id for display, `fixed` the names on the
+    assistant that others hold, with their origins, `reserved` folded names.
+    """
+
+    desired: Desired
+    assistant: DesiredAssistant | None
+    name: str
+    attachments: Sequence[RecordedAttachment]
+    protected: Sequence[RecordedAttachment]
+    views: Mapping[str, ServerView]
+    names: Mapping[ServerId, str]
+    fixed: Mapping[str, str]
+    reserved: frozenset[str]
+    diff: DefinitionDiff
+
+    @property
+    def selections(self) -> Sequence[Selection]:
+        """What the file selects for the assistant."""
+        return () if self.assistant is None else self.assistant.selections
+
+    @property
+    def untouchable(self) -> Mapping[str, str]:
+        """Names that nothing in this plan can free, with their holders' origins."""
+        return {
+            **self.fixed,
+            **{each.provider_name: origin_of_attachment(self, each) for each in self.protected},
+        }
+
+
+@dataclass(slots=True)
+class ToolOutcome:
+    """What was decided about tools."""
+
+    operations: list[Operation] = field(default_factory=list[Operation])
+    problems: list[Diagnostic] = field(default_factory=list[Diagnostic])
+    drift: list[Drift] = field(default_factory=list[Drift])
+    deferred: list[Deferred] = field(default_factory=list[Deferred])
+    unchanged: int = 0
+
+    @property
+    def size(self) -> int:
+        """How many things were found so far; equal before and after a judgement means nothing was."""
+        return len(self.operations) + len(self.drift) + len(self.deferred)
+
+
+def selecting(selection: Selection, remote_name: str) -> Pattern | None:
+    """The pattern that selects a name, an exact one before a glob, as a person wrote it out; None if nothing does."""
+    if any(pattern.matches(remote_name) for pattern in selection.exclude):
+        return None
+    matching = [pattern for pattern in selection.include if pattern.matches(remote_name)]
+    return min(matching, key=lambda pattern: pattern.text != remote_name, default=None)
+
+
+def ref_of(context: AssistantContext, attachment: RecordedAttachment) -> ToolRef:
+    """An attachment under all its names, the server under its declared one."""
+    return ToolRef(
+        assistant=context.name,
+        server=context.names.get(attachment.server_id, attachment.server_id),
+        server_id=attachment.server_id,
+        remote_name=attachment.remote_name,
+        provider_name=attachment.provider_name,
+        canonical_id=attachment.canonical_id,
+    )
+
+
+def origin_of_attachment(context: AssistantContext, attachment: RecordedAttachment) -> str:
+    """Where an attachment comes from, in full: its tool and its workspace."""
+    server = context.names.get(attachment.server_id, attachment.server_id)
+    return f"{tool_address(server, attachment.remote_name)} of workspace {attachment.workspace}"
+
+
+def origin_of_tool(context: AssistantContext, view: ServerView, remote_name: str) -> str:
+    """Where a tool comes from, in full, before it is attached."""
+    return f"{tool_address(view.server.name, remote_name)} of workspace {context.desired.workspace}"
+
+
+def clash_problem(
+    context: AssistantContext, view: ServerView, remote_name: str, clash: AliasClash, selection: Selection
+) -> Diagnostic:
+    """Two tools want one name: both full origins and the way out."""
+    alias = selection.aliases.get(remote_name)
+    return Diagnostic(
+        code="alias-clash",
+        message=(
+            f"{clash.provider_name} for {origin_of_tool(context, view, remote_name)} is taken on assistant "
+            f"{context.name} by {clash.holder}"
+        ),
+        address=tool_address(view.server.name, remote_name),
+        source=selection.source if alias is None else alias.source,
+        hint=f"choose another name: `aliases: {{{remote_name}: ...}}`",
+    )
+
+
+def deferral(context: AssistantContext, view: ServerView, remote_name: str, *, attached: bool) -> Deferred:
+    """A tool, or a glob, whose server gave nothing to judge by."""
+    if not view.server.enabled:
+        reason, detail = DeferredReason.DISABLED, "disabled by the file"
+    elif view.observation == Skipped(SkipReason.NEVER_LISTED):
+        reason, detail = DeferredReason.NEVER_LISTED, absence_of(view.observation)
+    else:
+        reason, detail = DeferredReason.UNREACHABLE, absence_of(view.observation)
+    return Deferred(
+        address=tool_address(view.server.name, remote_name),
+        assistant=context.name,
+        server=view.server.name,
+        remote_name=remote_name,
+        attached=attached,
+        reason=reason,
+        detail=detail,
+    )

@@ -1,0 +1,57 @@
+"""What becomes of assistants: created, updated, deleted, or left to others.
+
+Decides about an assistant's own row only; its tools are judged in core/kept.py and core/missing.py. Only the workspace that
+created an assistant sets its fields or deletes it, and only one that nobody else uses is deleted. Pure.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from remit.core.desired import Desired, DesiredAssistant
+from remit.core.operations import CreateAssistant, DeleteAssistant, Operation, Reason, UpdateAssistant
+from remit.core.recorded import Recorded, RecordedAssistant
+
+__all__ = ["judge_assistants"]
+
+
+def judge_assistants(desired: Desired, recorded: Recorded, needed: frozenset[str] | None) -> Iterator[Operation]:
+    """Operations on assistants' rows. `needed` limits a partial plan to creating those (None: the plan is whole)."""
+    known = {each.name: each for each in recorded.assistants if each.owner == desired.owner}
+    declared = {each.name: each for each in desired.assistants}
+    for name, assistant in sorted(declared.items()):
+        if needed is None or name in needed:
+            yield from _declared(assistant, known.get(name), desired.workspace, whole=needed is None)
+    if needed is None:
+        gone = [each for name, each in sorted(known.items()) if name not in declared]
+        yield from _undeclared(gone, desired.workspace, recorded)
+
+
+def _declared(
+    assistant: DesiredAssistant, recorded: RecordedAssistant | None, workspace: str, *, whole: bool
+) -> Iterator[Operation]:
+    if recorded is None:
+        yield CreateAssistant(
+            assistant=assistant.name,
+            permissions=assistant.permissions,
+            reason=Reason.DECLARED,
+            source=assistant.source,
+        )
+    elif whole and recorded.workspace == workspace and recorded.permissions != assistant.permissions:
+        yield UpdateAssistant(
+            assistant=assistant.name,
+            before=recorded.permissions,
+            after=assistant.permissions,
+            reason=Reason.FIELDS_CHANGED,
+            source=assistant.source,
+        )
+
+
+def _undeclared(gone: Iterable[RecordedAssistant], workspace: str, recorded: Recorded) -> Iterator[Operation]:
+    used_by_others = {
+        (each.assistant_owner, each.assistant) for each in recorded.attachments if each.workspace != workspace
+    }
+    for assistant in gone:
+        free = not assistant.foreign_functions and (assistant.owner, assistant.name) not in used_by_others
+        if assistant.workspace == workspace and free:
+            yield DeleteAssistant(
+                assistant=assistant.name, permissions=assistant.permissions, reason=Reason.ASSISTANT_REMOVED
+            )

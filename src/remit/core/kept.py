@@ -1,0 +1,252 @@
+"""What becomes of attachments: detached by the file, or kept and refreshed, renamed, given another policy, reported.
+
+A detach comes from the file alone: nothing a server says or fails to say leads to one. What of the rest may run at once
+is core/acceptance.py's. Pure.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from remit.core.addresses import attachment_address
+from remit.core.aliases import fold
+from remit.core.assistant_context import (
+    AssistantContext,
+    ToolOutcome,
+    clash_problem,
+    deferral,
+    ref_of,
+    selecting,
+)
+from remit.core.definition import Definition
+from remit.core.desired import Pattern, Selection
+from remit.core.diagnostics import Diagnostic, Severity
+from remit.core.envelope import compare_envelopes
+from remit.core.identity import ProviderName
+from remit.core.naming import KeptNames, settle_kept
+from remit.core.operations import Detach, Origin, Reason, Refresh, RenameAlias, Risk, RiskCode, SetEnvelope
+from remit.core.plan import Drift, DriftKind
+from remit.core.recorded import RecordedAttachment
+from remit.core.risks import direction_risks, policy_risks, refresh_risks
+from remit.core.table import TOOL_TABLE, Row, Stored, Wanted
+from remit.core.views import ServerView
+
+__all__ = ["judge_attachments"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    attachment: RecordedAttachment
+    selection: Selection
+    pattern: Pattern
+    view: ServerView
+
+
+def judge_attachments(context: AssistantContext, outcome: ToolOutcome) -> KeptNames:
+    """Judge every attachment of an assistant; gives the names that stay, as the ones to attach have to avoid them."""
+    outcome.unchanged += len(context.protected)
+    kept: list[_Kept] = []
+    for attachment in sorted(context.attachments, key=lambda each: each.provider_name):
+        selected = _selected(context, attachment)
+        if selected is None:
+            outcome.operations.append(_detach(context, attachment))
+        else:
+            kept.append(selected)
+    names = _settle_names(context, kept, outcome)
+    for each in kept:
+        before = outcome.size
+        _judge_definition(context, each, outcome)
+        _judge_policy(context, each, outcome)
+        _judge_alias(context, each, names, outcome)
+        outcome.unchanged += before == outcome.size
+        outcome.problems.extend(_remarks(context, each))
+    return names
+
+
+def _selected(context: AssistantContext, attachment: RecordedAttachment) -> _Kept | None:
+    for selection in context.selections:
+        view = context.views.get(selection.server)
+        if view is not None and view.server_id == attachment.server_id:
+            pattern = selecting(selection, attachment.remote_name)
+            return None if pattern is None else _Kept(attachment, selection, pattern, view)
+    return None
+
+
+def _detach(context: AssistantContext, attachment: RecordedAttachment) -> Detach:
+    if context.assistant is None:
+        reason = Reason.ASSISTANT_REMOVED
+    elif all(view.server_id != attachment.server_id for view in context.views.values()):
+        reason = Reason.SERVER_REMOVED
+    else:
+        reason = Reason.NO_LONGER_SELECTED
+    return Detach(
+        tool=ref_of(context, attachment),
+        definition=attachment.definition,
+        envelope=attachment.envelope,
+        reason=reason,
+        source=attachment.source,
+    )
+
+
+def _settle_names(context: AssistantContext, kept: Sequence[_Kept], outcome: ToolOutcome) -> KeptNames:
+    declared = {
+        each.attachment.provider_name: ProviderName(alias.provider_name)
+        for each in kept
+        if (alias := each.selection.aliases.get(each.attachment.remote_name)) is not None
+    }
+    names = settle_kept([each.attachment for each in kept], declared, context.untouchable)
+    for each in kept:
+        clash = names.refused.get(each.attachment.provider_name)
+        if clash is not None:
+            remote_name = each.attachment.remote_name
+            outcome.problems.append(clash_problem(context, each.view, remote_name, clash, each.selection))
+    return names
+
+
+def _judge_definition(context: AssistantContext, kept: _Kept, outcome: ToolOutcome) -> None:
+    attachment, view = kept.attachment, kept.view
+    if not attachment.is_coherent:
+        _repair(context, kept, outcome)
+    match TOOL_TABLE[Wanted.SELECTED, Stored.ATTACHED, view.seen(attachment.remote_name, attachment)]:
+        case Row.REFRESH if attachment.is_definition_intact:
+            outcome.operations.append(_refresh(context, kept))
+        case Row.VANISHED:
+            outcome.drift.append(_drift(context, kept, DriftKind.VANISHED, "not in the complete listing"))
+        case Row.OUT_OF_SERVICE:
+            quarantine = view.quarantined[attachment.remote_name]
+            detail = f"{quarantine.reason}: {quarantine.detail}"
+            outcome.drift.append(_drift(context, kept, DriftKind.QUARANTINED, detail))
+        case Row.STALE:
+            outcome.deferred.append(deferral(context, view, attachment.remote_name, attached=True))
+        case _:
+            pass
+
+
+def _refresh(context: AssistantContext, kept: _Kept) -> Refresh:
+    before, after = kept.attachment.definition, kept.view.tools[kept.attachment.remote_name].definition
+    changes = context.diff(before, after)
+    classes = frozenset(change.change_class for change in changes if change.change_class is not None)
+    return Refresh(
+        tool=ref_of(context, kept.attachment),
+        before=before,
+        after=after,
+        changes=changes,
+        classes=classes,
+        origin=Origin.LIVE,
+        reason=Reason.DEFINITION_CHANGED,
+        risks=refresh_risks(before, after, classes),
+        source=kept.pattern.source,
+    )
+
+
+def _repair(context: AssistantContext, kept: _Kept, outcome: ToolOutcome) -> None:
+    """Put back what was approved after somebody changed the rows. Where its text is gone, only a listing can give it."""
+    approved = _approved(kept)
+    if approved is None:
+        outcome.problems.append(
+            Diagnostic(
+                code="definition-lost",
+                message="the recorded definition was changed outside remit and the server does not offer the approved one",
+                address=attachment_address(context.name, kept.attachment.provider_name),
+                source=kept.pattern.source,
+                hint="restore the database from a backup, or remove the tool from the file, apply, and select it again",
+            )
+        )
+        return
+    risk = Risk(RiskCode.DATABASE_DRIFT, "the rows were changed outside remit; the approved state is restored")
+    outcome.operations.append(
+        Refresh(
+            tool=ref_of(context, kept.attachment),
+            before=approved,
+            after=approved,
+            changes=(),
+            classes=frozenset(),
+            reason=Reason.DATABASE_DRIFT,
+            risks=(risk,),
+            source=kept.pattern.source,
+        )
+    )
+
+
+def _approved(kept: _Kept) -> Definition | None:
+    recorded = kept.attachment.definition
+    if kept.attachment.is_definition_intact:
+        return recorded
+    live = kept.view.tools.get(kept.attachment.remote_name)
+    same = live is not None and live.definition.definition_digest == recorded.definition_digest
+    return live.definition if live is not None and same else None
+
+
+def _judge_policy(context: AssistantContext, kept: _Kept, outcome: ToolOutcome) -> None:
+    before = kept.attachment.envelope
+    after = kept.view.envelope(kept.attachment.remote_name, context.desired)
+    if before == after:
+        return
+    direction = compare_envelopes(before, after)
+    unattended = policy_risks(kept.attachment.definition, after)
+    outcome.operations.append(
+        SetEnvelope(
+            tool=ref_of(context, kept.attachment),
+            before=before,
+            after=after,
+            direction=direction,
+            reason=Reason.POLICY_CHANGED,
+            risks=(*direction_risks(direction, f"policy {direction}"), *unattended),
+            source=kept.view.envelope_source(kept.attachment.remote_name, context.desired),
+        )
+    )
+
+
+def _judge_alias(context: AssistantContext, kept: _Kept, names: KeptNames, outcome: ToolOutcome) -> None:
+    recorded = kept.attachment.provider_name
+    final = names.final[recorded]
+    if final == recorded:
+        return
+    declared = kept.selection.aliases[kept.attachment.remote_name]
+    risk = Risk(RiskCode.ALIAS_RENAMED, f"models and stored conversations know it as {recorded}")
+    outcome.operations.append(
+        RenameAlias(
+            tool=ref_of(context, kept.attachment),
+            after=final,
+            reason=Reason.ALIAS_DECLARED,
+            risks=(risk,),
+            source=declared.source,
+        )
+    )
+
+
+def _remarks(context: AssistantContext, kept: _Kept) -> Iterator[Diagnostic]:
+    """Aliases that would come out otherwise today; they are durable, so this changes nothing."""
+    recorded, remote_name = kept.attachment.provider_name, kept.attachment.remote_name
+    if remote_name in kept.selection.aliases:
+        return
+    address = attachment_address(context.name, recorded)
+    computed = kept.view.aliases.get(remote_name)
+    if fold(recorded) in context.reserved:
+        yield Diagnostic(
+            code="alias-reserved",
+            severity=Severity.WARNING,
+            message=f"{recorded} is a reserved name now; it stays, as it was attached before",
+            address=address,
+            source=kept.pattern.source,
+            hint="give it another name under `aliases:` when its users can follow",
+        )
+    elif computed is not None and computed != recorded:
+        yield Diagnostic(
+            code="alias-historic",
+            severity=Severity.NOTE,
+            message=f"the alias stays {recorded}; attached today it would be {computed}",
+            address=address,
+            source=kept.pattern.source,
+        )
+
+
+def _drift(context: AssistantContext, kept: _Kept, kind: DriftKind, detail: str) -> Drift:
+    attachment = kept.attachment
+    return Drift(
+        address=attachment_address(context.name, attachment.provider_name),
+        kind=kind,
+        assistant=context.name,
+        server=kept.view.server.name,
+        remote_name=attachment.remote_name,
+        detail=detail,
+    )

@@ -1,0 +1,136 @@
+"""Which declared server is which registration.
+
+Decides by name, identity and origin (DESIGN.md section 4): the same name and identity is the same server; the same name at
+the same origin was updated; the same identity under a name that is no longer declared was renamed; anything else is
+another server. Where two registrations claim one declaration, or the endpoint belongs to somebody else, it says so and
+claims nothing. Pure.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from remit.core.desired import Desired, DesiredServer
+from remit.core.identity import ServerId, identity_key_of, origin_of, server_id_of
+from remit.core.recorded import Recorded, RecordedServer
+
+__all__ = [
+    "Ambiguous",
+    "ForeignOwner",
+    "Known",
+    "Match",
+    "Matching",
+    "RegisteredElsewhere",
+    "Unknown",
+    "match_servers",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The declaration is this registration; whether its name or facts changed is for the plan to see."""
+
+    server: DesiredServer
+    registration: RecordedServer
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Nothing is registered for the declaration; this will be its id."""
+
+    server: DesiredServer
+    server_id: ServerId
+
+
+@dataclass(frozen=True, slots=True)
+class Ambiguous:
+    """Two registrations could be meant."""
+
+    server: DesiredServer
+    claimants: tuple[RecordedServer, RecordedServer]
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredElsewhere:
+    """Another workspace of the same owner registered the endpoint. `own` is our registration of that name, if any."""
+
+    server: DesiredServer
+    registration: RecordedServer
+    own: RecordedServer | None
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignOwner:
+    """The registration belongs to another principal."""
+
+    server: DesiredServer
+    registration: RecordedServer
+
+
+Match: TypeAlias = Known | Unknown | Ambiguous | RegisteredElsewhere | ForeignOwner
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """Every declaration's match by server name, and the own registrations that no declaration claims."""
+
+    matches: Mapping[str, Match]
+    unclaimed: tuple[RecordedServer, ...]
+
+
+def match_servers(desired: Desired, recorded: Recorded) -> Matching:
+    """Match all declared servers; deterministic and independent of the order of either side."""
+    index = _Index.of(desired, recorded)
+    matches: dict[str, Match] = {}
+    taken = set(recorded.used_server_ids)
+    for server in sorted(desired.servers, key=lambda each: each.name):
+        match = _match(server, index, frozenset(taken))
+        matches[server.name] = match
+        if isinstance(match, Unknown):
+            taken.add(match.server_id)
+    claimed = {registration.server_id for match in matches.values() for registration in _claims(match)}
+    own = [each for each in index.own.values() if each.server_id not in claimed]
+    return Matching(matches, tuple(sorted(own, key=lambda each: each.name)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    desired: Desired
+    declared: frozenset[str]
+    own: Mapping[str, RecordedServer]
+    by_identity: Mapping[str, RecordedServer]
+
+    @classmethod
+    def of(cls, desired: Desired, recorded: Recorded) -> "_Index":
+        own = {each.name: each for each in recorded.servers if each.workspace == desired.workspace}
+        by_identity = {each.identity_key: each for each in recorded.servers if each.owner == desired.owner}
+        return cls(desired, frozenset(each.name for each in desired.servers), own, by_identity)
+
+
+def _match(server: DesiredServer, index: _Index, taken: frozenset[ServerId]) -> Match:
+    key = identity_key_of(server.endpoint, server.instance)
+    named, same = index.own.get(server.name), index.by_identity.get(key)
+    if named is not None and named.owner != index.desired.owner:
+        return ForeignOwner(server, named)
+    if same is not None and same.workspace != index.desired.workspace:
+        return RegisteredElsewhere(server, same, named)
+    if named is not None and named.identity_key == key:
+        return Known(server, named)
+    renamed = same if same is not None and same.name not in index.declared else None
+    if named is not None and origin_of(named.endpoint) == origin_of(server.endpoint):
+        return Known(server, named) if renamed is None else Ambiguous(server, (named, renamed))
+    if renamed is not None:
+        return Known(server, renamed)
+    return Unknown(server, server_id_of(index.desired.owner, key, taken))
+
+
+def _claims(match: Match) -> Sequence[RecordedServer]:
+    match match:
+        case Known(registration=registration) | ForeignOwner(registration=registration):
+            return (registration,)
+        case Ambiguous(claimants=claimants):
+            return claimants
+        case RegisteredElsewhere(own=own):
+            return () if own is None else (own,)
+        case Unknown():
+            return ()

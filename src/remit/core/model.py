@@ -1,0 +1,203 @@
+"""What the recorded state is after some operations: the pure prediction that the database is tested against.
+
+Decides what each operation means for every row. `store` carries the same operations out in SQL; a test compares both, so
+the meaning of an operation is written here once and nowhere assumed. Pure.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from remit.core.canonical import sha256_hex
+from remit.core.definition import Definition, function_of
+from remit.core.identity import ProviderName, RemoteName, ServerId
+from remit.core.operations import (
+    Attach,
+    CreateAssistant,
+    DeleteAssistant,
+    Detach,
+    Operation,
+    Refresh,
+    RegisterServer,
+    RenameAlias,
+    RenameServer,
+    ServerFacts,
+    SetEnvelope,
+    UnregisterServer,
+    UpdateAssistant,
+    UpdateServer,
+)
+from remit.core.recorded import Recorded, RecordedAssistant, RecordedAttachment, RecordedServer
+
+__all__ = ["apply_operations"]
+
+_Key = tuple[str, ServerId, RemoteName]
+
+
+@dataclass(slots=True)
+class _State:
+    workspace: str
+    owner: str
+    servers: dict[ServerId, RecordedServer]
+    assistants: dict[str, RecordedAssistant]
+    attachments: dict[_Key, RecordedAttachment]
+    foreign: Recorded
+    used: set[ServerId]
+    touched: set[str]
+
+    def change(self, key: _Key, edit: Callable[[RecordedAttachment], RecordedAttachment]) -> None:
+        edited = edit(self.attachments[key])
+        self.attachments[key] = replace(edited, row_version=edited.row_version + 1)
+        self.touched.add(key[0])
+
+
+def apply_operations(recorded: Recorded, operations: Iterable[Operation], *, workspace: str, owner: str) -> Recorded:
+    """The recorded state after `operations`, which come in a plan's order. Rows of others come back as they were.
+
+    Assistants whose tools or fields changed gain one revision; changed attachments gain one row_version an operation.
+    Serials, histories and listings are not predicted.
+    """
+    state = _open(recorded, workspace, owner)
+    for operation in operations:
+        _apply(operation, state)
+    return _close(state, recorded)
+
+
+def _open(recorded: Recorded, workspace: str, owner: str) -> _State:
+    mine = [each for each in recorded.attachments if _is_own(each, workspace, owner)]
+    others = tuple(each for each in recorded.attachments if not _is_own(each, workspace, owner))
+    return _State(
+        workspace=workspace,
+        owner=owner,
+        servers={each.server_id: each for each in recorded.servers},
+        assistants={each.name: each for each in recorded.assistants if each.owner == owner},
+        attachments={(each.assistant, each.server_id, each.remote_name): each for each in mine},
+        foreign=replace(
+            recorded, attachments=others, assistants=tuple(each for each in recorded.assistants if each.owner != owner)
+        ),
+        used=set(recorded.used_server_ids),
+        touched=set(),
+    )
+
+
+def _is_own(attachment: RecordedAttachment, workspace: str, owner: str) -> bool:
+    return attachment.assistant_owner == owner and attachment.workspace == workspace
+
+
+def _close(state: _State, recorded: Recorded) -> Recorded:
+    for name in state.touched & set(state.assistants):
+        assistant = state.assistants[name]
+        state.assistants[name] = replace(assistant, revision=assistant.revision + 1)
+    return replace(
+        recorded,
+        servers=tuple(sorted(state.servers.values(), key=lambda each: each.server_id)),
+        assistants=tuple(
+            sorted((*state.foreign.assistants, *state.assistants.values()), key=lambda each: (each.owner, each.name))
+        ),
+        attachments=tuple(
+            sorted(
+                (*state.foreign.attachments, *state.attachments.values()),
+                key=lambda each: (each.assistant_owner, each.assistant, each.server_id, each.remote_name),
+            )
+        ),
+        used_server_ids=frozenset(state.used),
+    )
+
+
+def _apply(operation: Operation, state: _State) -> None:
+    match operation:
+        case Attach() | Detach() | Refresh() | SetEnvelope() | RenameAlias():
+            _apply_to_tool(operation, state)
+        case RegisterServer(server_id=server_id, facts=facts):
+            state.servers[server_id] = _registration(server_id, facts, state)
+            state.used.add(server_id)
+        case UpdateServer(server_id=server_id, after=after) | RenameServer(server_id=server_id, after=after):
+            state.servers[server_id] = _with_facts(state.servers[server_id], after)
+        case UnregisterServer(server_id=server_id):
+            del state.servers[server_id]
+        case CreateAssistant(assistant=name, permissions=permissions):
+            state.assistants[name] = RecordedAssistant(
+                owner=state.owner, workspace=state.workspace, name=name, permissions=permissions
+            )
+            state.touched.add(name)
+        case UpdateAssistant(assistant=name, after=permissions):
+            state.assistants[name] = replace(state.assistants[name], permissions=permissions)
+            state.touched.add(name)
+        case DeleteAssistant(assistant=name):
+            del state.assistants[name]
+        case _:
+            assert_never(operation)
+
+
+def _apply_to_tool(operation: Attach | Detach | Refresh | SetEnvelope | RenameAlias, state: _State) -> None:
+    tool = operation.tool
+    key = (tool.assistant, tool.server_id, tool.remote_name)
+    match operation:
+        case Attach():
+            state.attachments[key] = _attachment(operation, state)
+            state.touched.add(tool.assistant)
+        case Detach():
+            del state.attachments[key]
+            state.touched.add(tool.assistant)
+        case Refresh(after=after):
+            state.change(key, lambda each: _with_function(each, each.provider_name, after))
+        case SetEnvelope(after=envelope):
+            state.change(key, lambda each: replace(each, envelope=envelope))
+        case RenameAlias(after=name):
+            state.change(key, lambda each: _with_function(each, name, each.definition))
+        case _:
+            assert_never(operation)
+
+
+def _registration(server_id: ServerId, facts: ServerFacts, state: _State) -> RecordedServer:
+    blank = RecordedServer(
+        server_id=server_id,
+        owner=state.owner,
+        workspace=state.workspace,
+        name=facts.name,
+        namespace=facts.namespace,
+        endpoint=facts.endpoint,
+    )
+    return _with_facts(blank, facts)
+
+
+def _with_facts(registration: RecordedServer, facts: ServerFacts) -> RecordedServer:
+    return replace(
+        registration,
+        name=facts.name,
+        namespace=facts.namespace,
+        endpoint=facts.endpoint,
+        instance=facts.instance,
+        connection=facts.connection,
+        enabled=facts.enabled,
+    )
+
+
+def _attachment(operation: Attach, state: _State) -> RecordedAttachment:
+    tool = operation.tool
+    function = function_of(tool.provider_name, operation.definition)
+    return RecordedAttachment(
+        workspace=state.workspace,
+        assistant_owner=state.owner,
+        assistant=tool.assistant,
+        server_id=tool.server_id,
+        remote_name=tool.remote_name,
+        canonical_id=tool.canonical_id,
+        provider_name=tool.provider_name,
+        definition=operation.definition,
+        envelope=operation.envelope,
+        function_text=function,
+        function_digest=sha256_hex(function),
+        source=operation.source,
+    )
+
+
+def _with_function(each: RecordedAttachment, name: ProviderName, definition: Definition) -> RecordedAttachment:
+    function = function_of(name, definition)
+    return replace(
+        each,
+        provider_name=name,
+        definition=definition,
+        function_text=function,
+        function_digest=sha256_hex(function),
+    )

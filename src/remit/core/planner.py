@@ -1,0 +1,257 @@
+"""From three states to a plan: `make_plan(desired, recorded, live, request)`.
+
+Puts the judgements together in one order: match servers, judge registrations, judge every assistant's tools, decide what
+may run, look at the outcome. The result depends on its arguments alone, not on the order in which they list things.
+What it does not decide: how states are read, and how operations are carried out. Pure.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from remit.core.acceptance import Acceptance, settle
+from remit.core.addresses import address_of, tool_address
+from remit.core.aliases import RESERVED_NAMES, fold
+from remit.core.assistant_context import AssistantContext, ToolOutcome
+from remit.core.assistants import judge_assistants
+from remit.core.desired import Desired
+from remit.core.diagnostics import Diagnostic, Severity
+from remit.core.identity import ServerId
+from remit.core.kept import judge_attachments
+from remit.core.live import Listed, Live, Skipped, SkipReason
+from remit.core.matching import Known, Matching, Unknown, match_servers
+from remit.core.missing import judge_missing
+from remit.core.operations import Attach, Operation, OpName
+from remit.core.plan import SAFEGUARD_CODES, Plan, Unmanaged
+from remit.core.ports import DefinitionDiff
+from remit.core.recorded import Recorded, RecordedAttachment
+from remit.core.safeguards import judge_outcome
+from remit.core.servers import judge_servers
+from remit.core.views import ServerView, view_of
+
+__all__ = ["PlanRequest", "make_plan"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanRequest:
+    """What comes with a plan beside the three states.
+
+    `accept` lets live operations through, `allow_detach` is the exact number of detaches that was agreed to, `scope` the
+    server names that the plan is limited to (None: all).
+    """
+
+    diff: DefinitionDiff
+    accept: tuple[Acceptance, ...] = ()
+    allow_detach: int | None = None
+    scope: frozenset[str] | None = None
+
+
+def make_plan(desired: Desired, recorded: Recorded, live: Live, request: PlanRequest) -> Plan:
+    """Compare the three states. `live` has an observation for every declared server."""
+    stranger = _foreign_workspace(desired, recorded)
+    if stranger is not None:
+        return _refused(desired, recorded, stranger)
+    matching = match_servers(desired, recorded)
+    servers = judge_servers(desired, recorded, matching, request.scope)
+    views = _views(desired, matching, live, servers.blocked, request.scope)
+    tools = ToolOutcome()
+    for context in _contexts(desired, recorded, matching, views, request):
+        names = judge_attachments(context, tools)
+        judge_missing(context, names, tools)
+    attaching = frozenset(each.tool.assistant for each in tools.operations if isinstance(each, Attach))
+    assistants = judge_assistants(desired, recorded, None if request.scope is None else attaching)
+    settled = settle(
+        [*servers.operations, *tools.operations, *assistants],
+        request.accept,
+        {each.address for each in tools.drift},
+        {view.server_id for view in views.values() if view.server.enabled and not view.is_listed},
+    )
+    problems = [*servers.problems, *tools.problems, *_idle_policies(views.values()), *settled.problems]
+    problems += judge_outcome(settled.operations, desired, recorded, request.allow_detach)
+    return Plan(
+        workspace=desired.workspace,
+        owner=desired.owner,
+        operations=tuple(sorted(settled.operations, key=_order)),
+        held=tuple(sorted(settled.held, key=lambda each: _order(each.operation))),
+        problems=tuple(sorted(problems, key=_problem_order)),
+        drift=tuple(sorted(tools.drift)),
+        deferred=tuple(sorted(tools.deferred)),
+        unmanaged=_unmanaged(desired, recorded),
+        unchanged=tools.unchanged,
+        complete=_complete(views.values(), problems),
+    )
+
+
+# --- states, arranged --------------------------------------------------------------------------------------------------
+
+
+def _views(
+    desired: Desired, matching: Matching, live: Live, blocked: Iterable[str], scope: frozenset[str] | None
+) -> dict[str, ServerView]:
+    reserved = _reserved(desired)
+    left_out = set(blocked)
+    views: dict[str, ServerView] = {}
+    for server in desired.servers:
+        match = matching.matches[server.name]
+        in_scope = scope is None or server.name in scope
+        if server.name in left_out or not in_scope or not isinstance(match, Known | Unknown):
+            continue
+        server_id = match.registration.server_id if isinstance(match, Known) else match.server_id
+        observation = live.get(server.name, Skipped(SkipReason.NEVER_LISTED))
+        views[server.name] = view_of(server, server_id, observation, reserved)
+    return views
+
+
+def _reserved(desired: Desired) -> frozenset[str]:
+    return frozenset(fold(name) for name in (*RESERVED_NAMES, *desired.reserved_names))
+
+
+def _contexts(
+    desired: Desired,
+    recorded: Recorded,
+    matching: Matching,
+    views: Mapping[str, ServerView],
+    request: PlanRequest,
+) -> Iterator[AssistantContext]:
+    names = {
+        **{each.server_id: each.name for each in recorded.servers},
+        **{view.server_id: name for name, view in views.items()},
+    }
+    judged = _judged_servers(matching, views, request.scope)
+    declared = {each.name: each for each in desired.assistants}
+    own, foreign = _by_assistant(desired, recorded)
+    functions = {each.name: each.foreign_functions for each in recorded.assistants if each.owner == desired.owner}
+    for name in sorted({*declared, *own}):
+        attachments = own.get(name, ())
+        yield AssistantContext(
+            desired=desired,
+            assistant=declared.get(name),
+            name=name,
+            attachments=[each for each in attachments if each.server_id in judged],
+            protected=[each for each in attachments if each.server_id not in judged],
+            views=views,
+            names=names,
+            fixed=_fixed_names(foreign.get(name, ()), functions.get(name, ()), names),
+            reserved=_reserved(desired),
+            diff=request.diff,
+        )
+
+
+def _judged_servers(
+    matching: Matching, views: Mapping[str, ServerView], scope: frozenset[str] | None
+) -> frozenset[ServerId]:
+    """Servers whose attachments this plan may touch: resolved ones, and those that no file declares any more."""
+    gone = (each.server_id for each in matching.unclaimed if scope is None or each.name in scope)
+    return frozenset((*(view.server_id for view in views.values()), *gone))
+
+
+_ByAssistant = dict[str, list[RecordedAttachment]]
+
+
+def _by_assistant(desired: Desired, recorded: Recorded) -> tuple[_ByAssistant, _ByAssistant]:
+    own: _ByAssistant = {}
+    foreign: _ByAssistant = {}
+    for each in recorded.attachments:
+        if each.assistant_owner == desired.owner:
+            side = own if each.workspace == desired.workspace else foreign
+            side.setdefault(each.assistant, []).append(each)
+    return own, foreign
+
+
+def _fixed_names(
+    foreign: Iterable[RecordedAttachment], functions: Iterable[str], names: Mapping[ServerId, str]
+) -> dict[str, str]:
+    fixed = dict.fromkeys(functions, "a function that its developer defined")
+    for each in foreign:
+        tool = tool_address(names.get(each.server_id, each.server_id), each.remote_name)
+        fixed[each.provider_name] = f"{tool} of workspace {each.workspace}"
+    return fixed
+
+
+# --- the outcome, arranged ---------------------------------------------------------------------------------------------
+
+_RANK = {
+    op: rank
+    for rank, op in enumerate(
+        (
+            OpName.REGISTER_SERVER,
+            OpName.UPDATE_SERVER,
+            OpName.RENAME_SERVER,
+            OpName.CREATE_ASSISTANT,
+            OpName.UPDATE_ASSISTANT,
+            OpName.DETACH,
+            OpName.RENAME_ALIAS,
+            OpName.ATTACH,
+            OpName.REFRESH,
+            OpName.SET_ENVELOPE,
+            OpName.DELETE_ASSISTANT,
+            OpName.UNREGISTER_SERVER,
+        )
+    )
+}
+"""The order in which operations are carried out keeps every constraint at every step (DESIGN.md section 7, apply)."""
+
+
+def _order(operation: Operation) -> tuple[int, str, str, str]:
+    return _RANK[operation.op], address_of(operation), operation.origin, operation.reason
+
+
+def _problem_order(problem: Diagnostic) -> tuple[object, ...]:
+    severity = (Severity.ERROR, Severity.WARNING, Severity.NOTE).index(problem.severity)
+    return severity, problem.code not in SAFEGUARD_CODES, problem.address or "", problem.code, problem.message
+
+
+def _idle_policies(views: Iterable[ServerView]) -> Iterator[Diagnostic]:
+    for view in views:
+        unmatched = sorted(set(view.server.tools) - set(view.tools) - set(view.quarantined)) if view.is_listed else ()
+        for name in unmatched:
+            yield Diagnostic(
+                code="policy-unmatched",
+                severity=Severity.WARNING,
+                message=f"{view.server.name} lists no tool {name!r}, so its policy holds for nothing",
+                address=tool_address(view.server.name, name),
+                source=view.server.tools[name].source,
+                hint=f"run `remit discover {view.server.name}` to see the names, or remove the entry",
+            )
+
+
+def _complete(views: Iterable[ServerView], problems: Iterable[Diagnostic]) -> bool:
+    listed = all(isinstance(view.observation, Listed) for view in views if view.server.enabled)
+    resolved = all(problem.severity is not Severity.ERROR or problem.code in SAFEGUARD_CODES for problem in problems)
+    return listed and resolved
+
+
+def _unmanaged(desired: Desired, recorded: Recorded) -> Unmanaged:
+    return Unmanaged(
+        servers=sum(each.workspace != desired.workspace for each in recorded.servers),
+        assistants=sum(each.workspace != desired.workspace for each in recorded.assistants),
+        attachments=sum(each.workspace != desired.workspace for each in recorded.attachments),
+        functions=sum(len(each.foreign_functions) for each in recorded.assistants),
+    )
+
+
+def _foreign_workspace(desired: Desired, recorded: Recorded) -> Diagnostic | None:
+    known = recorded.workspaces.get(desired.workspace)
+    if known is None or known.owner == desired.owner:
+        return None
+    return Diagnostic(
+        code="not-owner",
+        message=f"workspace {desired.workspace!r} belongs to {known.owner!r}, this file to {desired.owner!r}",
+        address=f"workspace.{desired.workspace}",
+        hint=f"set `owner: {known.owner}` if that is meant, or choose another `workspace:`",
+    )
+
+
+def _refused(desired: Desired, recorded: Recorded, problem: Diagnostic) -> Plan:
+    own = sum(each.workspace == desired.workspace for each in recorded.attachments)
+    return Plan(
+        workspace=desired.workspace,
+        owner=desired.owner,
+        operations=(),
+        held=(),
+        problems=(problem,),
+        drift=(),
+        deferred=(),
+        unmanaged=_unmanaged(desired, recorded),
+        unchanged=own,
+        complete=False,
+    )

@@ -1,0 +1,99 @@
+"""Safeguards: an outcome that takes too much away is refused as a whole, with numbers and the way through.
+
+Decides by outcome, not by cause (DESIGN.md section 6): more detaches than max(3, 30 %) of a server's, an assistant's or
+the workspace's attachments; an assistant left without tools; a desired state that became empty. `--allow-detach N` with
+exactly the planned number is the only way through, so that a plan that changed since is refused again. Pure.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from remit.core.addresses import assistant_address, server_address
+from remit.core.desired import Desired
+from remit.core.diagnostics import Diagnostic
+from remit.core.operations import Attach, Detach, Operation
+from remit.core.recorded import Recorded, RecordedAttachment
+
+__all__ = ["MAX_SHARE_PERCENT", "MIN_LIMIT", "judge_outcome"]
+
+MIN_LIMIT = 3
+"""So many detaches are always allowed."""
+
+MAX_SHARE_PERCENT = 30
+"""And this share of what there is, rounded down."""
+
+
+def judge_outcome(
+    operations: Sequence[Operation], desired: Desired, recorded: Recorded, allow_detach: int | None
+) -> tuple[Diagnostic, ...]:
+    """The refusals of a plan's operations; none where `allow_detach` is exactly the number of its detaches."""
+    detaches = [each for each in operations if isinstance(each, Detach)]
+    if allow_detach == len(detaches):
+        return ()
+    own = [each for each in recorded.attachments if each.workspace == desired.workspace]
+    way = f"if that is meant, run again with --allow-detach {len(detaches)}"
+    refusals = [*_emptied_desired(desired, recorded, own, way), *_too_many(detaches, desired.workspace, own, way)]
+    return (*refusals, *_emptied_assistants(operations, own, way))
+
+
+def _emptied_desired(
+    desired: Desired, recorded: Recorded, own: Sequence[RecordedAttachment], way: str
+) -> Iterator[Diagnostic]:
+    servers = [each for each in recorded.servers if each.workspace == desired.workspace]
+    if not desired.servers and not desired.assistants and (own or servers):
+        yield Diagnostic(
+            code="desired-emptied",
+            message=(
+                f"the file asks for nothing any more; {len(own)} attachments and {len(servers)} registrations are recorded"
+            ),
+            address=f"workspace.{desired.workspace}",
+            hint=way,
+        )
+
+
+def _too_many(
+    detaches: Sequence[Detach], workspace: str, own: Sequence[RecordedAttachment], way: str
+) -> Iterator[Diagnostic]:
+    for address, planned, attached in _shares(detaches, workspace, own):
+        limit = max(MIN_LIMIT, attached * MAX_SHARE_PERCENT // 100)
+        if planned > limit:
+            yield Diagnostic(
+                code="too-many-detaches",
+                message=(
+                    f"{planned} of {attached} attachments of {address} would be detached; "
+                    f"the limit is {limit} (the larger of {MIN_LIMIT} and {MAX_SHARE_PERCENT} %)"
+                ),
+                address=address,
+                hint=way,
+            )
+
+
+def _shares(
+    detaches: Sequence[Detach], workspace: str, own: Sequence[RecordedAttachment]
+) -> Iterator[tuple[str, int, int]]:
+    """Address, planned detaches and attachments of every server, assistant and the workspace that loses something."""
+    names = {each.tool.server_id: each.tool.server for each in detaches}
+    by_server = Counter(each.server_id for each in own)
+    for server_id, planned in Counter(each.tool.server_id for each in detaches).items():
+        yield server_address(names[server_id]), planned, by_server[server_id]
+    by_assistant = Counter(each.assistant for each in own)
+    for name, planned in Counter(each.tool.assistant for each in detaches).items():
+        yield assistant_address(name), planned, by_assistant[name]
+    yield f"workspace.{workspace}", len(detaches), len(own)
+
+
+def _emptied_assistants(
+    operations: Sequence[Operation], own: Sequence[RecordedAttachment], way: str
+) -> Iterator[Diagnostic]:
+    left = Counter(each.assistant for each in own)
+    before = dict(left)
+    left.update(each.tool.assistant for each in operations if isinstance(each, Attach))
+    left.subtract(each.tool.assistant for each in operations if isinstance(each, Detach))
+    for name, had in sorted(before.items()):
+        if left[name] <= 0:
+            yield Diagnostic(
+                code="assistant-emptied",
+                message=f"assistant {name} would lose all of its {had} tools",
+                address=assistant_address(name),
+                hint=way,
+            )

@@ -1,0 +1,258 @@
+"""What becomes of registrations: register, update, rename, unregister, or a problem that names the way out.
+
+Decides from core/matching.py's verdicts only; a server's listing plays no part here (an endpoint that cannot be listed
+holds its update in core/acceptance.py). Pure.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from remit.core.addresses import server_address
+from remit.core.canonical import Json
+from remit.core.desired import (
+    Auth,
+    BearerAuth,
+    ClientCredentialsAuth,
+    Connection,
+    Desired,
+    DesiredServer,
+    PrivateKeyJwtAuth,
+    Tls,
+)
+from remit.core.diagnostics import Diagnostic
+from remit.core.identity import Endpoint, HttpEndpoint, StdioEndpoint, display_endpoint
+from remit.core.matching import Ambiguous, ForeignOwner, Known, Match, Matching, RegisteredElsewhere, Unknown
+from remit.core.operations import (
+    Change,
+    Operation,
+    Reason,
+    RegisterServer,
+    RenameServer,
+    Risk,
+    RiskCode,
+    ServerFacts,
+    UnregisterServer,
+    UpdateServer,
+)
+from remit.core.recorded import Recorded, RecordedServer
+
+__all__ = ["ServerOutcome", "facts_document", "judge_servers"]
+
+
+@dataclass(slots=True)
+class ServerOutcome:
+    """Operations and problems about registrations. Names of servers whose selections cannot be resolved: `blocked`."""
+
+    operations: list[Operation] = field(default_factory=list[Operation])
+    problems: list[Diagnostic] = field(default_factory=list[Diagnostic])
+    blocked: set[str] = field(default_factory=set[str])
+
+
+def judge_servers(
+    desired: Desired, recorded: Recorded, matching: Matching, scope: frozenset[str] | None
+) -> ServerOutcome:
+    """All server operations and problems of servers in `scope` (None: all), by declared or recorded name."""
+    outcome = ServerOutcome()
+    for match in matching.matches.values():
+        problem = _problem(match, desired)
+        if problem is not None:
+            outcome.blocked.add(match.server.name)
+        if scope is not None and match.server.name not in scope:
+            continue
+        if problem is not None:
+            outcome.problems.append(problem)
+        outcome.operations.extend(_operations(match))
+    for registration in matching.unclaimed:
+        if scope is None or registration.name in scope:
+            _leave(registration, recorded, desired.workspace, outcome)
+    return outcome
+
+
+def _operations(match: Match) -> Iterator[Operation]:
+    match match:
+        case Unknown(server=server, server_id=server_id):
+            yield RegisterServer(
+                server_id=server_id, facts=_declared(server), reason=Reason.DECLARED, source=server.source
+            )
+        case Known(server=server, registration=registration):
+            yield from _changed(server, registration)
+        case Ambiguous() | RegisteredElsewhere() | ForeignOwner():
+            return
+        case _:
+            assert_never(match)
+
+
+def _changed(server: DesiredServer, registration: RecordedServer) -> Iterator[Operation]:
+    before, after = _stored(registration), _declared(server)
+    if before == after:
+        return
+    changes = _changes(facts_document(before), facts_document(after))
+    if before.name != after.name:
+        yield RenameServer(
+            server_id=registration.server_id,
+            before=before,
+            after=after,
+            changes=changes,
+            reason=Reason.NAME_CHANGED,
+            source=server.source,
+        )
+        return
+    moved = before.endpoint != after.endpoint or before.instance != after.instance
+    risk = Risk(RiskCode.ENDPOINT_CHANGE, f"{display_endpoint(before.endpoint)} -> {display_endpoint(after.endpoint)}")
+    yield UpdateServer(
+        server_id=registration.server_id,
+        before=before,
+        after=after,
+        changes=changes,
+        reason=Reason.ENDPOINT_CHANGED if moved else Reason.CONNECTION_CHANGED,
+        risks=(risk,) if moved else (),
+        source=server.source,
+    )
+
+
+def _leave(registration: RecordedServer, recorded: Recorded, workspace: str, outcome: ServerOutcome) -> None:
+    others = sorted(
+        {
+            each.workspace
+            for each in recorded.attachments
+            if each.server_id == registration.server_id and each.workspace != workspace
+        }
+    )
+    if not others:
+        outcome.operations.append(
+            UnregisterServer(
+                server_id=registration.server_id, before=_stored(registration), reason=Reason.NO_LONGER_SELECTED
+            )
+        )
+        return
+    outcome.problems.append(
+        Diagnostic(
+            code="still-used",
+            message=f"the registration cannot be deleted: workspace {', '.join(others)} has tools of it attached",
+            address=server_address(registration.name),
+            hint=f"declare the server again, or detach its tools in workspace {', '.join(others)} first",
+        )
+    )
+
+
+def _problem(match: Match, desired: Desired) -> Diagnostic | None:
+    server = match.server
+    match match:
+        case Known() | Unknown():
+            return None
+        case Ambiguous(claimants=(first, second)):
+            code, message = (
+                "ambiguous-match",
+                (
+                    f"two registrations could be meant: {first.name!r} ({first.server_id}) by its name, "
+                    f"{second.name!r} ({second.server_id}) by its endpoint"
+                ),
+            )
+            hint = (
+                f"keep {second.name!r} declared until the change of {first.name!r} is applied, or give it `instance:`"
+            )
+        case RegisteredElsewhere(registration=registration):
+            code, message = (
+                "registered-elsewhere",
+                (f"workspace {registration.workspace!r} already registered this endpoint as {registration.name!r}"),
+            )
+            hint = "remove it there, or set `instance:` here if it is meant to be registered twice (other credentials)"
+        case ForeignOwner(registration=registration):
+            code, message = (
+                "not-owner",
+                (f"the registration belongs to {registration.owner!r}, this file to {desired.owner!r}"),
+            )
+            hint = f"set `owner: {registration.owner}` if that is meant, or use another name"
+        case _:
+            assert_never(match)
+    return Diagnostic(code=code, message=message, address=server_address(server.name), source=server.source, hint=hint)
+
+
+def _declared(server: DesiredServer) -> ServerFacts:
+    return ServerFacts(
+        name=server.name,
+        namespace=server.namespace,
+        endpoint=server.endpoint,
+        instance=server.instance,
+        connection=server.connection,
+        enabled=server.enabled,
+    )
+
+
+def _stored(registration: RecordedServer) -> ServerFacts:
+    return ServerFacts(
+        name=registration.name,
+        namespace=registration.namespace,
+        endpoint=registration.endpoint,
+        instance=registration.instance,
+        connection=registration.connection,
+        enabled=registration.enabled,
+    )
+
+
+def facts_document(facts: ServerFacts) -> dict[str, Json]:
+    """A registration's facts as JSON, references as written; keys as in mcp.yaml."""
+    return {
+        "name": facts.name,
+        "namespace": facts.namespace,
+        **_endpoint_document(facts.endpoint),
+        "instance": facts.instance,
+        "enabled": facts.enabled,
+        **_connection_document(facts.connection),
+    }
+
+
+def _endpoint_document(endpoint: Endpoint) -> dict[str, Json]:
+    match endpoint:
+        case StdioEndpoint(command=command, cwd=cwd):
+            return {"transport": str(endpoint.transport), "command": list(command), "cwd": cwd, "url": None}
+        case HttpEndpoint(url=url, transport=transport):
+            return {"transport": str(transport), "command": None, "cwd": None, "url": url}
+
+
+def _connection_document(connection: Connection) -> dict[str, Json]:
+    return {
+        "env": dict(connection.env),
+        "headers": dict(connection.headers),
+        "auth": None if connection.auth is None else _auth_document(connection.auth),
+        "tls": None if connection.tls is None else _tls_document(connection.tls),
+        "protocol": str(connection.protocol),
+        "timeout_seconds": connection.timeout_seconds,
+        "start_timeout_seconds": connection.start_timeout_seconds,
+        "allow_private_network": connection.allow_private_network,
+    }
+
+
+def _tls_document(tls: Tls) -> dict[str, Json]:
+    return {"ca_file": tls.ca_file, "client_cert": tls.client_cert, "client_key": tls.client_key}
+
+
+def _auth_document(auth: Auth) -> dict[str, Json]:
+    match auth:
+        case BearerAuth(token=token):
+            return {"type": auth.type, "token": token}
+        case ClientCredentialsAuth():
+            return {
+                "type": auth.type,
+                "token_url": auth.token_url,
+                "client_id": auth.client_id,
+                "client_secret": auth.client_secret,
+                "scopes": list(auth.scopes),
+            }
+        case PrivateKeyJwtAuth():
+            return {
+                "type": auth.type,
+                "token_url": auth.token_url,
+                "client_id": auth.client_id,
+                "private_key": auth.private_key,
+                "algorithm": auth.algorithm,
+                "key_id": auth.key_id,
+                "scopes": list(auth.scopes),
+            }
+
+
+def _changes(before: Mapping[str, Json], after: Mapping[str, Json]) -> tuple[Change, ...]:
+    return tuple(
+        Change(path=(key,), before=before[key], after=after[key]) for key in before if before[key] != after[key]
+    )

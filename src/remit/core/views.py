@@ -1,0 +1,102 @@
+"""One declared server as the planner looks at it: its id, its policy, and what its listing says of a tool.
+
+Decides how an observation reads for one tool (core/table.py's `Seen`) and which envelope a tool gets. Pure.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import assert_never
+
+from remit.core.aliases import base_names
+from remit.core.desired import Desired, DesiredServer
+from remit.core.diagnostics import Source
+from remit.core.envelope import Envelope, EnvelopePatch, resolve_envelope
+from remit.core.identity import ProviderName, ServerId
+from remit.core.live import Listed, ListedTool, Observation, Quarantine, Skipped, SkipReason, Unreachable
+from remit.core.recorded import RecordedAttachment
+from remit.core.table import Seen
+
+__all__ = ["ServerView", "absence_of", "view_of"]
+
+_NOTHING_SAID = EnvelopePatch()
+_SKIPPED = {
+    SkipReason.NEVER_LISTED: "never listed, and only kept listings were asked for",
+    SkipReason.DISABLED: "disabled by the file",
+    SkipReason.NOT_REQUESTED: "left out of this run",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerView:
+    """A declared server with its resolved id and its observation, indexed by remote name."""
+
+    server: DesiredServer
+    server_id: ServerId
+    observation: Observation
+    tools: Mapping[str, ListedTool]
+    quarantined: Mapping[str, Quarantine]
+    aliases: Mapping[str, ProviderName]
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether there is a complete listing to judge by."""
+        return self.server.enabled and isinstance(self.observation, Listed)
+
+    def seen(self, remote_name: str, attachment: RecordedAttachment | None) -> Seen:
+        """What the server says of a tool, compared with what is attached."""
+        if not self.server.enabled:
+            return Seen.DISABLED
+        if not isinstance(self.observation, Listed):
+            return Seen.UNREACHABLE
+        tool = self.tools.get(remote_name)
+        if tool is None:
+            return Seen.QUARANTINED if remote_name in self.quarantined else Seen.MISSING
+        if attachment is None:
+            return Seen.SAME
+        same = tool.definition.definition_digest == attachment.definition.definition_digest
+        return Seen.SAME if same else Seen.OTHER
+
+    def envelope(self, remote_name: str, desired: Desired) -> Envelope:
+        """The policy of a tool: tool entry, server, default, built-in."""
+        entry = self.server.tools.get(remote_name)
+        patch = _NOTHING_SAID if entry is None else entry.patch
+        return resolve_envelope(patch, self.server.envelope, desired.default_envelope)
+
+    def envelope_source(self, remote_name: str, desired: Desired) -> Source:
+        """The most specific place that could change the policy of a tool."""
+        entry = self.server.tools.get(remote_name)
+        if entry is not None:
+            return entry.source
+        return self.server.envelope_source or desired.default_envelope_source or self.server.source
+
+
+def view_of(
+    server: DesiredServer, server_id: ServerId, observation: Observation, reserved: frozenset[str]
+) -> ServerView:
+    """Index one observation. `reserved` holds folded names."""
+    tools: Mapping[str, ListedTool] = {}
+    quarantined: Mapping[str, Quarantine] = {}
+    if isinstance(observation, Listed):
+        tools = {tool.remote_name: tool for tool in observation.tools}
+        quarantined = {each.remote_name: each for each in observation.quarantined}
+    return ServerView(
+        server=server,
+        server_id=server_id,
+        observation=observation,
+        tools=tools,
+        quarantined=quarantined,
+        aliases=base_names(server.namespace, tools, reserved),
+    )
+
+
+def absence_of(observation: Observation) -> str:
+    """Why there is no listing, in words."""
+    match observation:
+        case Unreachable(reason=reason, detail=detail):
+            return f"{reason}: {detail}"
+        case Skipped(reason=reason):
+            return _SKIPPED[reason]
+        case Listed():
+            return "listed"
+        case _:
+            assert_never(observation)
