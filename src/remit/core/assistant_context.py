@@ -11,7 +11,7 @@ from remit.core.aliases import AliasClash
 from remit.core.desired import Desired, DesiredAssistant, Pattern, Selection
 from remit.core.diagnostics import Diagnostic
 from remit.core.identity import ServerId
-from remit.core.live import Skipped, SkipReason
+from remit.core.live import Skipped
 from remit.core.operations import Operation, ToolRef
 from remit.core.plan import Deferred, DeferredReason, Drift
 from remit.core.ports import DefinitionDiff
@@ -133,8 +133,8 @@ def deferral(context: AssistantContext, view: ServerView, remote_name: str, *, a
     """A tool, or a glob, whose server gave nothing to judge by."""
     if not view.server.enabled:
         reason, detail = DeferredReason.DISABLED, "disabled by the file"
-    elif view.observation == Skipped(SkipReason.NEVER_LISTED):
-        reason, detail = DeferredReason.NEVER_LISTED, absence_of(view.observation)
+    elif isinstance(view.observation, Skipped):
+        reason, detail = DeferredReason.NOT_ASKED, absence_of(view.observation)
     else:
         reason, detail = DeferredReason.UNREACHABLE, absence_of(view.observation)
     return Deferred(

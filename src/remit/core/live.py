@@ -122,11 +122,16 @@ class SkipReason(StrEnum):
     DISABLED = "disabled"
     NOT_REQUESTED = "not_requested"
     NEVER_LISTED = "never_listed"
+    CACHE_ONLY = "cache_only"
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A server that was not asked: disabled, left out by `--server`, or never listed and only the cache was wanted."""
+    """A server that was not asked.
+
+    It is disabled, left out by `--server`, was never listed where only kept listings were wanted, or only its kept listing
+    was wanted where nothing may be attached from one (`apply --refresh cached`).
+    """
 
     reason: SkipReason
 

@@ -67,7 +67,7 @@ class DeferredReason(StrEnum):
 
     UNREACHABLE = "unreachable"
     DISABLED = "disabled"
-    NEVER_LISTED = "never_listed"
+    NOT_ASKED = "not_asked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)

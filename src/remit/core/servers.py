@@ -37,7 +37,7 @@ from remit.core.operations import (
 )
 from remit.core.recorded import Recorded, RecordedServer
 
-__all__ = ["ServerOutcome", "facts_document", "judge_servers"]
+__all__ = ["ServerOutcome", "facts_document", "facts_of", "judge_servers"]
 
 
 @dataclass(slots=True)
@@ -84,7 +84,7 @@ def _operations(match: Match) -> Iterator[Operation]:
 
 
 def _changed(server: DesiredServer, registration: RecordedServer) -> Iterator[Operation]:
-    before, after = _stored(registration), _declared(server)
+    before, after = facts_of(registration), _declared(server)
     if before == after:
         return
     changes = _changes(facts_document(before), facts_document(after))
@@ -122,7 +122,7 @@ def _leave(registration: RecordedServer, recorded: Recorded, workspace: str, out
     if not others:
         outcome.operations.append(
             UnregisterServer(
-                server_id=registration.server_id, before=_stored(registration), reason=Reason.NO_LONGER_SELECTED
+                server_id=registration.server_id, before=facts_of(registration), reason=Reason.NO_LONGER_SELECTED
             )
         )
         return
@@ -180,7 +180,8 @@ def _declared(server: DesiredServer) -> ServerFacts:
     )
 
 
-def _stored(registration: RecordedServer) -> ServerFacts:
+def facts_of(registration: RecordedServer) -> ServerFacts:
+    """What a registration stores beside its id."""
     return ServerFacts(
         name=registration.name,
         namespace=registration.namespace,

@@ -21,6 +21,7 @@ __all__ = ["ServerView", "absence_of", "view_of"]
 _NOTHING_SAID = EnvelopePatch()
 _SKIPPED = {
     SkipReason.NEVER_LISTED: "never listed, and only kept listings were asked for",
+    SkipReason.CACHE_ONLY: "not asked: nothing is attached or refreshed from a kept listing",
     SkipReason.DISABLED: "disabled by the file",
     SkipReason.NOT_REQUESTED: "left out of this run",
 }

@@ -1,0 +1,234 @@
+"""Apply: what was reviewed, in one transaction under the workspace lock, or nothing.
+
+Plans again inside the transaction, from what the database says then, and compares with what was approved: a plan digest,
+or a saved plan's operations. Decides what runs; core decides what a plan is and store how rows change. Caches are told
+after the commit, as the database is the truth and a cache that was told too early would read the old rows again.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import assert_never, cast
+
+from remit.core.canonical import JsonObject
+from remit.core.desired import Desired
+from remit.core.diagnostics import Diagnostic
+from remit.core.identity import ServerId
+from remit.core.live import Listed
+from remit.core.matching import Known, Unknown, match_servers
+from remit.core.operations import (
+    Attach,
+    CreateAssistant,
+    DeleteAssistant,
+    Detach,
+    Operation,
+    Refresh,
+    RegisterServer,
+    RenameAlias,
+    RenameServer,
+    SetEnvelope,
+    UnregisterServer,
+    UpdateAssistant,
+    UpdateServer,
+)
+from remit.core.plan import SAFEGUARD_CODES, Plan
+from remit.core.planner import PlanRequest
+from remit.core.ports import AppliedRecord, CacheInvalidation, Failure, Store, WorkspaceTransaction
+from remit.core.recorded import Recorded
+from remit.core.report import DiscoveryLine
+from remit.core.safeguards import judge_outcome
+from remit.errors import PlanStale
+from remit.reconcile.done import DoneCheck
+from remit.reconcile.planning import Surroundings, make_report
+from remit.reconcile.saved import Chosen, allowed_detaches, choose
+from remit.render.document import plan_document
+from remit.render.shapes import PlanDocument
+
+__all__ = ["Applied", "ApprovedDigest", "ApprovedPlan", "Inputs", "apply"]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inputs:
+    """What a plan is made from, apart from the recorded state, which the transaction reads itself."""
+
+    desired: Desired
+    discovery: tuple[DiscoveryLine, ...]
+    request: PlanRequest
+    surroundings: Surroundings
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovedDigest:
+    """Somebody saw the plan with this digest and said yes to it."""
+
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovedPlan:
+    """Somebody reviewed this saved plan."""
+
+    document: PlanDocument
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applied:
+    """How an apply ended. `vetoes` non-empty: nothing was done. `serial` is None where nothing changed."""
+
+    plan: Plan
+    done: tuple[Operation, ...]
+    already_done: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    vetoes: tuple[Diagnostic, ...] = ()
+    serial: int | None = None
+
+
+def apply(
+    store: Store,
+    inputs: Inputs,
+    approval: ApprovedDigest | ApprovedPlan,
+    *,
+    actor: str,
+    at: datetime,
+    lock_timeout: float,
+    caches: CacheInvalidation,
+) -> Applied:
+    """Carry out what was approved. Raises PlanStale, WorkspaceBusy or another StoreError; then nothing was done."""
+    desired = inputs.desired
+    with store.workspace(desired.workspace, owner=desired.owner, lock_timeout=lock_timeout) as transaction:
+        recorded = transaction.recorded()
+        report = make_report(desired, recorded, inputs.discovery, inputs.request, inputs.surroundings)
+        document = plan_document(report)
+        chosen = _choose(approval, report.plan, document, recorded, desired)
+        vetoes = _vetoes(approval, chosen.operations, inputs, recorded)
+        if vetoes:
+            return Applied(plan=report.plan, done=(), vetoes=vetoes)
+        failures = transaction.execute(chosen.operations)
+        _keep_listings(transaction, inputs, recorded, report.plan, chosen.operations)
+        serial = _keep_history(transaction, chosen, failures, document, actor, at, inputs.surroundings.commit)
+    _invalidate(caches, desired.owner, chosen.operations)
+    failed = {each.assistant for each in failures}
+    return Applied(
+        plan=report.plan,
+        done=tuple(each for each in chosen.operations if _assistant_of(each) not in failed),
+        already_done=chosen.done,
+        extra=chosen.extra,
+        failures=failures,
+        serial=serial,
+    )
+
+
+def _choose(
+    approval: ApprovedDigest | ApprovedPlan, plan: Plan, document: PlanDocument, recorded: Recorded, desired: Desired
+) -> Chosen:
+    match approval:
+        case ApprovedDigest(digest=digest):
+            if document["digest"] != digest:
+                raise PlanStale(
+                    "the plan that comes out now is not the one that was approved",
+                    hint="the files, the database or a server changed meanwhile; look at `remit plan` again",
+                )
+            return Chosen(operations=plan.operations, done=(), extra=())
+        case ApprovedPlan(document=saved):
+            check = DoneCheck(recorded, workspace=desired.workspace, owner=desired.owner)
+            return choose(saved, plan.operations, check.is_done)
+
+
+def _vetoes(
+    approval: ApprovedDigest | ApprovedPlan, chosen: Sequence[Operation], inputs: Inputs, recorded: Recorded
+) -> tuple[Diagnostic, ...]:
+    allowed = inputs.request.allow_detach
+    if isinstance(approval, ApprovedPlan) and not _was_refused(approval.document):
+        # Its reviewers saw these detaches; only the ones that are still to do are left to count.
+        reviewed = sum(isinstance(each, Detach) for each in chosen)
+        allowed = reviewed if reviewed <= allowed_detaches(approval.document) else allowed
+    return judge_outcome(chosen, inputs.desired, recorded, allowed)
+
+
+def _was_refused(document: PlanDocument) -> bool:
+    return any(problem["code"] in SAFEGUARD_CODES for problem in document["problems"])
+
+
+def _keep_listings(
+    transaction: WorkspaceTransaction,
+    inputs: Inputs,
+    recorded: Recorded,
+    plan: Plan,
+    operations: Sequence[Operation],
+) -> None:
+    """Keep each listing that was asked for now with its registration, unless it is of an endpoint that was not adopted."""
+    refused = {held.operation.server_id for held in plan.held if isinstance(held.operation, UpdateServer)}
+    after = _registered_after(recorded, inputs.desired, operations)
+    for line in inputs.discovery:
+        server_id = after.get(line.server)
+        if (
+            server_id is not None
+            and server_id not in refused
+            and isinstance(line.observation, Listed)
+            and not line.cached
+        ):
+            transaction.keep_listing(server_id, line.observation)
+
+
+def _registered_after(recorded: Recorded, desired: Desired, operations: Sequence[Operation]) -> dict[str, ServerId]:
+    registered = {each.server_id for each in operations if isinstance(each, RegisterServer)}
+    ids: dict[str, ServerId] = {}
+    for name, match in match_servers(desired, recorded).matches.items():
+        match match:
+            case Known(registration=registration):
+                ids[name] = registration.server_id
+            case Unknown(server_id=server_id) if server_id in registered:
+                ids[name] = server_id
+            case _:
+                pass
+    return ids
+
+
+def _keep_history(
+    transaction: WorkspaceTransaction,
+    chosen: Chosen,
+    failures: Sequence[Failure],
+    document: PlanDocument,
+    actor: str,
+    at: datetime,
+    commit: str | None,
+) -> int | None:
+    if not chosen.operations:
+        return None
+    return transaction.keep_apply(
+        AppliedRecord(
+            actor=actor,
+            at=at,
+            commit=commit,
+            digest=document["digest"],
+            outcome="partly applied" if failures else "applied",
+            plan=cast("JsonObject", document),
+        )
+    )
+
+
+def _invalidate(caches: CacheInvalidation, owner: str, operations: Sequence[Operation]) -> None:
+    assistants = sorted({name for each in operations if (name := _assistant_of(each)) is not None})
+    if not assistants:
+        return
+    try:
+        caches.assistants_changed(owner, assistants)
+    except Exception:  # noqa: BLE001 (a cache may fail in any way; the commit stands)
+        # The rows are committed; whoever cached them checks the revision at the next load.
+        _log.exception("caches of %d assistants could not be invalidated", len(assistants))
+
+
+def _assistant_of(operation: Operation) -> str | None:
+    match operation:
+        case Attach() | Detach() | Refresh() | SetEnvelope() | RenameAlias():
+            return operation.tool.assistant
+        case CreateAssistant() | UpdateAssistant() | DeleteAssistant():
+            return operation.assistant
+        case RegisterServer() | UpdateServer() | RenameServer() | UnregisterServer():
+            return None
+        case _:
+            assert_never(operation)

@@ -1,0 +1,133 @@
+"""Plan: the three states and the facts around them, put together into one report.
+
+Decides nothing that core does not; it adds what a reader needs beside a plan (discovery, files, database, the load that
+each assistant's model carries) and refuses acceptances that name nothing.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from remit.core.acceptance import Acceptance
+from remit.core.addresses import attachment_address, nearest, tool_address
+from remit.core.canonical import sha256_hex
+from remit.core.definition import function_of
+from remit.core.desired import ConfigFile, Desired
+from remit.core.live import Listed
+from remit.core.operations import Attach, Detach, Refresh
+from remit.core.plan import Plan
+from remit.core.planner import PlanRequest, make_plan
+from remit.core.recorded import Recorded
+from remit.core.report import AssistantLoad, ConfigFacts, DatabaseFacts, DiscoveryLine, PlanReport
+from remit.errors import UsageError
+from remit.reconcile.observe import live_of
+
+__all__ = ["Surroundings", "check_acceptances", "check_scope", "make_report"]
+
+CHARACTERS_A_TOKEN = 4
+"""The usual rough measure for English text and JSON; good enough to compare assistants with, not to bill by."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """Facts that a report carries and a plan does not depend on: `dialect` of the database, whether it exists, the commit."""
+
+    dialect: str
+    exists: bool
+    commit: str | None = None
+
+
+def make_report(
+    desired: Desired,
+    recorded: Recorded,
+    discovery: tuple[DiscoveryLine, ...],
+    request: PlanRequest,
+    surroundings: Surroundings,
+) -> PlanReport:
+    """A plan of these states with everything shown beside it."""
+    plan = make_plan(desired, recorded, live_of(discovery), request)
+    workspace = recorded.workspaces.get(desired.workspace)
+    return PlanReport(
+        plan=plan,
+        discovery=discovery,
+        config=ConfigFacts(files=desired.files, digest=_digest(desired.files), commit=surroundings.commit),
+        database=DatabaseFacts(
+            exists=surroundings.exists,
+            dialect=surroundings.dialect,
+            lineage=None if workspace is None else workspace.lineage,
+            serial=0 if workspace is None else workspace.serial,
+        ),
+        tokens=_loads(plan, desired, recorded),
+    )
+
+
+def _digest(files: Iterable[ConfigFile]) -> str:
+    return "sha256:" + sha256_hex(*(part for each in files for part in (each.path, each.sha256)))
+
+
+def _loads(plan: Plan, desired: Desired, recorded: Recorded) -> dict[str, AssistantLoad]:
+    """Tools and tokens of every assistant this workspace uses, as they are once the plan's operations ran."""
+    texts: dict[tuple[str, str], int] = {
+        (each.assistant, each.canonical_id): len(each.function_text or "")
+        for each in recorded.attachments
+        if each.workspace == desired.workspace and each.assistant_owner == desired.owner
+    }
+    for operation in plan.operations:
+        match operation:
+            case Attach(tool=tool, definition=definition) | Refresh(tool=tool, after=definition):
+                texts[tool.assistant, tool.canonical_id] = len(function_of(tool.provider_name, definition))
+            case Detach(tool=tool):
+                texts.pop((tool.assistant, tool.canonical_id), None)
+            case _:
+                pass
+    names = {each.name for each in desired.assistants} | {assistant for assistant, _ in texts}
+    return {
+        name: _load([size for (assistant, _), size in texts.items() if assistant == name]) for name in sorted(names)
+    }
+
+
+def _load(sizes: Sequence[int]) -> AssistantLoad:
+    return AssistantLoad(tools=len(sizes), tokens=sum(sizes) // CHARACTERS_A_TOKEN)
+
+
+def check_scope(names: frozenset[str], desired: Desired, recorded: Recorded) -> None:
+    """Refuse a `--server` that no file declares and nothing is registered for. Raises UsageError with a near name."""
+    registered = {each.name for each in recorded.servers if each.workspace == desired.workspace}
+    known = registered | {each.name for each in desired.servers}
+    for name in sorted(names - known):
+        near = nearest(name, known)
+        raise UsageError(
+            f"no server is called {name!r}",
+            place="--server",
+            hint=f"did you mean {near!r}?" if near else "the servers are: " + (", ".join(sorted(known)) or "none"),
+        )
+
+
+def check_acceptances(
+    acceptances: Iterable[Acceptance], plan: Plan, recorded: Recorded, discovery: Sequence[DiscoveryLine]
+) -> None:
+    """Refuse an `--accept` whose address is nothing's. Raises UsageError with a near address.
+
+    An address that exists and needs no acceptance any more is fine: the same command line may run twice.
+    """
+    known = frozenset(_addresses(plan, recorded, discovery))
+    for acceptance in acceptances:
+        if acceptance.address not in known:
+            near = nearest(acceptance.address, known)
+            raise UsageError(
+                f"nothing has the address {acceptance.address!r}",
+                place="--accept",
+                hint=f"did you mean {near!r}?" if near else "`remit plan` shows what is held, with its address",
+            )
+
+
+def _addresses(plan: Plan, recorded: Recorded, discovery: Sequence[DiscoveryLine]) -> Iterator[str]:
+    names = {each.server_id: each.name for each in recorded.servers}
+    for each in recorded.attachments:
+        yield attachment_address(each.assistant, each.provider_name)
+        yield tool_address(names.get(each.server_id, each.server_id), each.remote_name)
+    for line in discovery:
+        if isinstance(line.observation, Listed):
+            yield from (tool_address(line.server, tool.remote_name) for tool in line.observation.tools)
+    for operation in (*plan.operations, *(held.operation for held in plan.held)):
+        if isinstance(operation, Attach | Refresh):
+            yield attachment_address(operation.tool.assistant, operation.tool.provider_name)
