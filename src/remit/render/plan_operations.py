@@ -1,0 +1,209 @@
+"""The operations of a plan document as lines: by assistant, then servers and assistants, then what is held.
+
+Decides how one operation reads. Walks documents, not operations, so that a saved plan reads as it did when it was made;
+every text in one is escaped here, as a saved file may come from anyone.
+"""
+
+import shlex
+from collections.abc import Sequence
+from itertools import groupby
+from typing import cast
+
+from remit.core.canonical import Json
+from remit.core.operations import Reason
+from remit.core.plan import HoldReason
+from remit.render.change_lines import change_lines, quoted
+from remit.render.escape import escape_json, escape_terminal
+from remit.render.layout import Painter, Style, aligned
+from remit.render.shapes import (
+    AssistantOperationDocument,
+    AssistantState,
+    DefinitionDocument,
+    OperationDocument,
+    ServerOperationDocument,
+    ServerState,
+    SourceDocument,
+    ToolOperationDocument,
+)
+from remit.render.words import DIRECTION_MARKS, HOLD_WORDS, MARKS, REASON_WORDS, envelope_words
+
+__all__ = ["assistant_lines", "held_lines", "place_words", "server_lines"]
+
+_ACCEPTABLE = frozenset({HoldReason.LIVE_NOT_ACCEPTED.value, HoldReason.FINDING.value})
+_DIGEST_CHARACTERS = len("d1:") + 12
+_WIDEST = 48
+_BELOW = " " * 15
+
+
+def assistant_lines(operations: Sequence[OperationDocument], paint: Painter) -> list[str]:
+    """A block for each assistant whose tools change, blank lines between."""
+    of_tools: dict[str, list[ToolOperationDocument]] = {}
+    for operation in operations:
+        if "assistant" in operation:
+            of_tools.setdefault(operation["assistant"], []).append(operation)
+    lines: list[str] = []
+    for assistant, group in of_tools.items():
+        lines += [""] if lines else []
+        lines.append(paint(Style.HEAD, f"assistant {escape_terminal(assistant)}"))
+        cells = [_tool_cells(each, _tool_name(each), f"-> {escape_terminal(each['provider_name'])}") for each in group]
+        lines += _rows(group, cells, paint)
+    return lines
+
+
+def server_lines(operations: Sequence[OperationDocument], paint: Painter) -> list[str]:
+    """The operations on registrations and on assistants themselves."""
+    group = [operation for operation in operations if "assistant" not in operation]
+    if not group:
+        return []
+    return [paint(Style.HEAD, "servers and assistants"), *_rows(group, [_cells(each) for each in group], paint)]
+
+
+def held_lines(held: Sequence[OperationDocument], paint: Painter) -> list[str]:
+    """What waits, grouped by why, with the way on; nothing of it is done and what was approved stays in service."""
+    if not held:
+        return []
+    lines = [paint(Style.HEAD, "held: not done, waits for acceptance; what was approved before stays in service")]
+    for reasons, group in groupby(sorted(held, key=_because), key=_because):
+        for reason in reasons:
+            why, way = HOLD_WORDS.get(reason, (escape_terminal(reason), "see docs/plan-format.md"))
+            lines += [f"  because {why}:", f"    {way}"]
+        members = list(group)
+        lines += _rows(members, [_cells(each) for each in members], paint)
+    return lines
+
+
+def place_words(source: SourceDocument | None) -> str:
+    """`mcp.yaml:41`, or nothing."""
+    return "" if source is None else f"{escape_terminal(source['file'])}:{source['line']}"
+
+
+def _because(operation: OperationDocument) -> tuple[str, ...]:
+    return tuple(operation.get("held_because", []))
+
+
+def _rows(group: Sequence[OperationDocument], cells: Sequence[Sequence[str]], paint: Painter) -> list[str]:
+    lines: list[str] = []
+    for operation, rest in zip(group, aligned(cells, widest=_WIDEST), strict=True):
+        sign, verb, style = _mark(operation)
+        lines.append(f"  {paint(style, f'{sign} {verb:<10}')} {rest}")
+        lines += [f"{_BELOW}{line}" for line in _below(operation)]
+    return lines
+
+
+def _mark(operation: OperationDocument) -> tuple[str, str, Style]:
+    if operation["op"] == "set_envelope":
+        return DIRECTION_MARKS[operation["direction"]]
+    return MARKS[operation["op"]]
+
+
+# -- one line ----------------------------------------------------------------------------------------------------------
+
+
+def _cells(operation: OperationDocument) -> list[str]:
+    """The cells of an operation that stands outside of its assistant's block: its address says whose it is."""
+    address = escape_terminal(operation["address"])
+    if "assistant" in operation:
+        return _tool_cells(operation, address, f"is {_tool_name(operation)}")
+    if "server_id" in (operation["after"] or operation["before"] or {}):
+        words = _registration_words(cast("ServerOperationDocument", operation))
+    else:
+        words = _assistant_words(cast("AssistantOperationDocument", operation))
+    return [address, "", words + _risk_words(operation), place_words(operation["source"])]
+
+
+def _tool_name(operation: ToolOperationDocument) -> str:
+    return f"{escape_terminal(operation['server'])}/{escape_terminal(operation['remote_name'])}"
+
+
+def _tool_cells(operation: ToolOperationDocument, first: str, second: str) -> list[str]:
+    return [first, second, _tool_words(operation) + _risk_words(operation), place_words(operation["source"])]
+
+
+def _tool_words(operation: ToolOperationDocument) -> str:
+    match operation["op"]:
+        case "attach":
+            policy = escape_terminal(envelope_words(operation["after"]["envelope"]))
+            return policy + (" (by a glob)" if operation["reason"] == Reason.SELECTED_BY_GLOB else "")
+        case "detach":
+            return _reason_words(operation)
+        case "refresh":
+            drifted = operation["reason"] == Reason.DATABASE_DRIFT
+            return _reason_words(operation) if drifted else ", ".join(map(escape_terminal, operation["classes"]))
+        case "set_envelope":
+            return ", ".join(
+                f"{escape_terminal(str(change['path'][0]))} {_word(change['before'])} -> {_word(change['after'])}"
+                for change in operation["changes"]
+            )
+        case "rename_alias":
+            return f"becomes {escape_terminal(operation['after']['provider_name'])}"
+
+
+def _word(value: Json) -> str:
+    return escape_terminal(value) if isinstance(value, str) else escape_json(value)
+
+
+def _reason_words(operation: OperationDocument) -> str:
+    return REASON_WORDS.get(operation["reason"], escape_terminal(operation["reason"]))
+
+
+def _risk_words(operation: OperationDocument) -> str:
+    codes = sorted({risk["code"] for risk in operation["risks"]})
+    return f"  ! {', '.join(map(escape_terminal, codes))}" if codes else ""
+
+
+def _registration_words(operation: ServerOperationDocument) -> str:
+    before, after = operation["before"], operation["after"]
+    if before is not None and after is not None:
+        renamed = before["name"] != after["name"]
+        return f"becomes server.{escape_terminal(after['name'])}" if renamed else _reason_words(operation)
+    state = after or before
+    return "" if state is None else _endpoint_words(state)
+
+
+def _endpoint_words(state: ServerState) -> str:
+    where = state["url"] if state["command"] is None else " ".join(state["command"])
+    folder = "" if state["cwd"] is None else f" (in {escape_terminal(state['cwd'])})"
+    off = "" if state["enabled"] else ", disabled"
+    return f"{escape_terminal(state['transport'])} {escape_terminal(where or '', limit=1000)}{folder}{off}"
+
+
+def _assistant_words(operation: AssistantOperationDocument) -> str:
+    return " -> ".join(_permission_words(side) for side in (operation["before"], operation["after"]) if side)
+
+
+def _permission_words(state: AssistantState) -> str:
+    names = ", ".join(escape_terminal(name) for name in state["permissions"])
+    return f"permissions {names}" if names else "no permissions"
+
+
+# -- the lines below ---------------------------------------------------------------------------------------------------
+
+
+def _below(operation: OperationDocument) -> list[str]:
+    held = "held_because" in operation
+    match operation["op"]:
+        case "attach":
+            text = _text_lines(operation["after"]["definition"]) if held else []
+            return text + _accept_line(operation, operation["after"]["definition_digest"])
+        case "refresh":
+            changes = change_lines(
+                operation["changes"], operation["before"]["definition"], operation["after"]["definition"]
+            )
+            return changes + _accept_line(operation, operation["after"]["definition_digest"])
+        case "update_server" | "rename_server":
+            return change_lines([each for each in operation["changes"] if each["path"] != ["name"]])
+        case _:
+            return []
+
+
+def _text_lines(definition: DefinitionDocument) -> list[str]:
+    """What a model would read of a tool that nobody has seen yet."""
+    texts = {"title": definition["title"], "description": definition["description"]}
+    return [f"{name}  {quoted(text)}" for name, text in texts.items() if text]
+
+
+def _accept_line(operation: ToolOperationDocument, digest: str) -> list[str]:
+    if _ACCEPTABLE.isdisjoint(_because(operation)):
+        return []
+    argument = shlex.quote(f"{operation['address']}@{digest[:_DIGEST_CHARACTERS]}")
+    return [f"--accept {escape_terminal(argument)}"]

@@ -1,0 +1,287 @@
+"""A plan document as text for people: danger first, one line for each operation, what is unchanged only counted.
+
+Decides the order of the sections and the words around them; `plan_operations.py` says how an operation reads. It walks
+the document and nothing else, so that `remit show PLAN` prints what `remit plan` printed. No clock: a kept listing is
+shown with its time, not its age.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from remit.core.plan import SAFEGUARD_CODES
+from remit.render.escape import escape_terminal
+from remit.render.layout import Painter, Style, aligned, counted
+from remit.render.plan_operations import assistant_lines, held_lines, place_words, server_lines
+from remit.render.shapes import (
+    DeferredDocument,
+    DiscoveryDocument,
+    DriftDocument,
+    LastGoodDocument,
+    ListedDocument,
+    OperationDocument,
+    PlanDocument,
+    ProblemDocument,
+    QuarantineDocument,
+    SourceDocument,
+)
+from remit.render.words import (
+    DEFERRED_WORDS,
+    DRIFT_WORDS,
+    RISK_ORDER,
+    SKIP_WORDS,
+    SUMMARY_ORDER,
+    database_words,
+    unmanaged_words,
+)
+
+__all__ = ["plan_text"]
+
+_MOST_OF_A_RISK = 20
+_MOST_NAMES = 5
+_MOST_QUARANTINED = 20
+_RISK_DETAIL = 600
+"""An endpoint must be read whole, so a risk's detail is not cut to the terminal's width."""
+_SEVERITY_STYLES = {"error": Style.DANGER, "warning": Style.CHANGE}
+
+
+def plan_text(document: PlanDocument, *, colour: bool, width: int) -> str:
+    """The whole text of a plan, ending with a newline; the last lines are the counts and the digest.
+
+    `width` is the terminal's, in columns: quoted details are cut to about one line of it. Lines are never wrapped, so that
+    each operation stays one line to search for. Without `colour` the text holds no escape sequence.
+    """
+    paint = Painter(colour=colour)
+    room = max(60, width)
+    operations = document["operations"]
+    sections = (
+        _header(document, paint),
+        _discovery(document["discovery"], paint, room),
+        _look_first(document, paint),
+        assistant_lines(operations, paint),
+        server_lines(operations, paint),
+        held_lines(document["held"], paint),
+        _drift(document["drift"], paint, room),
+        _deferred(document["deferred"], paint, room),
+        _problems(document["problems"], paint),
+        _afterwards(document, paint),
+        _closing(document, paint),
+    )
+    return "\n\n".join("\n".join(section) for section in sections if section) + "\n"
+
+
+def _header(document: PlanDocument, paint: Painter) -> list[str]:
+    config = document["config"]
+    files = ", ".join(escape_terminal(file["path"]) for file in config["files"]) or "no file"
+    commit = f", commit {escape_terminal(config['commit'])}" if config["commit"] else ""
+    return [
+        paint(Style.HEAD, f"Plan for workspace {escape_terminal(document['workspace'])}"),
+        f"  database  {database_words(document['database'])}",
+        f"  config    {files} ({escape_terminal(config['digest'])}{commit})",
+    ]
+
+
+# -- discovery ---------------------------------------------------------------------------------------------------------
+
+
+def _discovery(entries: Sequence[DiscoveryDocument], paint: Painter, room: int) -> list[str]:
+    if not entries:
+        return []
+    listed = [entry for entry in entries if entry["status"] == "listed"]
+    tools = sum(entry["tools"] for entry in listed)
+    head = f"discovery: {len(listed)} of {counted(len(entries), 'server')} listed, {counted(tools, 'tool')}"
+    rows = aligned([[escape_terminal(entry["server"]), _observed(entry, room)] for entry in entries], widest=40)
+    lines = [paint(Style.HEAD, head)]
+    for entry, row in zip(entries, rows, strict=True):
+        known = entry["status"] != "unreachable"
+        lines.append(f"  {row}" if known else f"  {paint(Style.DANGER, row)}")
+        lines += _beside(entry, room) if entry["status"] == "listed" else []
+    return lines
+
+
+def _observed(entry: DiscoveryDocument, room: int) -> str:
+    match entry["status"]:
+        case "listed":
+            bad = f", {len(entry['quarantined'])} quarantined" if entry["quarantined"] else ""
+            kept = f", kept listing of {escape_terminal(entry['cached_at'])}" if entry["cached_at"] else ""
+            return f"{counted(entry['tools'], 'tool')}{bad}{kept}"
+        case "unreachable":
+            detail = escape_terminal(entry["detail"], limit=room)
+            return f"unreachable ({escape_terminal(entry['reason'])}): {detail}{_last_good(entry['last_good'])}"
+        case "skipped":
+            words = SKIP_WORDS.get(entry["reason"], escape_terminal(entry["reason"]))
+            return f"not asked: {words}{_last_good(entry['last_good'])}"
+
+
+def _last_good(kept: LastGoodDocument | None) -> str:
+    if kept is None:
+        return ""
+    return f"; listed last {escape_terminal(kept['observed_at'])}: {counted(kept['tools'], 'tool')}"
+
+
+def _beside(entry: ListedDocument, room: int) -> Iterator[str]:
+    for tool in entry["quarantined"][:_MOST_QUARANTINED]:
+        yield f"    ! quarantined  {_quarantined(tool, room)}"
+    if (more := len(entry["quarantined"]) - _MOST_QUARANTINED) > 0:
+        yield f"    ! and {more:,} more quarantined; the JSON plan names them all"
+    for note in entry["notes"]:
+        yield f"    note: {escape_terminal(note, limit=room)}"
+
+
+def _quarantined(tool: QuarantineDocument, room: int) -> str:
+    name = escape_terminal(tool["remote_name"], limit=64) or "(no name)"
+    return f"{name}  {escape_terminal(tool['reason'])}: {escape_terminal(tool['detail'], limit=room)}"
+
+
+# -- danger ------------------------------------------------------------------------------------------------------------
+
+
+def _look_first(document: PlanDocument, paint: Painter) -> list[str]:
+    rows = [*_vetoes(document["problems"]), *_risks(document)]
+    if not rows:
+        return []
+    lines = [f"  {paint(Style.DANGER, '!')} {line}" for line in aligned(rows, widest=48)]
+    return [paint(Style.DANGER, "look first"), *lines]
+
+
+def _vetoes(problems: Sequence[ProblemDocument]) -> Iterator[list[str]]:
+    for problem in problems:
+        if problem["code"] in SAFEGUARD_CODES:
+            address = escape_terminal(problem["address"] or "the workspace")
+            yield [f"veto {problem['code']}", address, _message(problem), place_words(problem["source"])]
+            if problem["hint"]:
+                yield ["", "", f"hint: {escape_terminal(problem['hint'], limit=400)}"]
+
+
+def _risks(document: PlanDocument) -> Iterator[list[str]]:
+    """Every risk of what would be done or is held, by code, worst first; of one code at most 20 lines."""
+    found: dict[str, list[list[str]]] = {code.value: [] for code in RISK_ORDER}
+    for operation in (*document["operations"], *document["held"]):
+        for risk in operation["risks"]:
+            found.setdefault(risk["code"], []).append(_risk_row(operation, risk["code"], risk["detail"]))
+    for code, rows in found.items():
+        yield from rows[:_MOST_OF_A_RISK]
+        if (more := len(rows) - _MOST_OF_A_RISK) > 0:
+            yield [escape_terminal(code), f"and {more:,} more, marked ! below"]
+
+
+def _risk_row(operation: OperationDocument, code: str, detail: str) -> list[str]:
+    held = " (held)" if "held_because" in operation else ""
+    return [
+        escape_terminal(code),
+        escape_terminal(operation["address"]) + held,
+        escape_terminal(detail, limit=_RISK_DETAIL),
+        place_words(operation["source"]),
+    ]
+
+
+# -- what is not done --------------------------------------------------------------------------------------------------
+
+
+def _drift(entries: Sequence[DriftDocument], paint: Painter, room: int) -> list[str]:
+    if not entries:
+        return []
+    rows = [
+        [
+            escape_terminal(entry["kind"]),
+            escape_terminal(entry["address"]),
+            f"is {escape_terminal(entry['server'])}/{escape_terminal(entry['remote_name'])}",
+            escape_terminal(entry["detail"], limit=room),
+        ]
+        for entry in entries
+    ]
+    kinds = sorted({entry["kind"] for entry in entries})
+    meanings = [f"  {kind} means: {DRIFT_WORDS[kind]}" for kind in kinds if kind in DRIFT_WORDS]
+    lines = [f"  {paint(Style.CHANGE, '?')} {line}" for line in aligned(rows, widest=48)]
+    return [paint(Style.HEAD, "drift: moved without a commit, nothing is done about it"), *meanings, *lines]
+
+
+def _deferred(entries: Sequence[DeferredDocument], paint: Painter, room: int) -> list[str]:
+    if not entries:
+        return []
+    groups: dict[tuple[str, str, str], list[DeferredDocument]] = {}
+    for entry in entries:
+        groups.setdefault((entry["server"], entry["reason"], entry["detail"]), []).append(entry)
+    lines: list[str] = []
+    for (server, reason, detail), members in groups.items():
+        said = f" ({escape_terminal(detail, limit=room)})" if detail else ""
+        head = f"{escape_terminal(server)} is {DEFERRED_WORDS.get(reason, escape_terminal(reason))}{said}"
+        lines += [f"  . {head}", f"    {_kept(members)}"]
+    return [paint(Style.HEAD, "deferred: could not be checked, nothing is removed for that"), *lines]
+
+
+def _kept(members: Sequence[DeferredDocument]) -> str:
+    waiting = [f"{entry['assistant']}: {entry['remote_name']}" for entry in members if not entry["attached"]]
+    words = f"{len(members) - len(waiting):,} attached kept as they are, {len(waiting):,} not checkable"
+    names = ", ".join(escape_terminal(name) for name in waiting[:_MOST_NAMES])
+    more = ", ..." if len(waiting) > _MOST_NAMES else ""
+    return f"{words} ({names}{more})" if waiting else words
+
+
+def _problems(problems: Sequence[ProblemDocument], paint: Painter) -> list[str]:
+    """Problems and notes; the vetoes stand under `look first`."""
+    shown = [problem for problem in problems if problem["code"] not in SAFEGUARD_CODES]
+    lines = [line for problem in shown for line in _problem(problem, paint)]
+    return [paint(Style.HEAD, "problems"), *lines] if lines else []
+
+
+def _problem(problem: ProblemDocument, paint: Painter) -> Iterator[str]:
+    severity = escape_terminal(problem["severity"])
+    about = f" {escape_terminal(problem['address'])}:" if problem["address"] else ""
+    place = _full_place(problem["source"])
+    style = _SEVERITY_STYLES.get(severity, Style.QUIET)
+    yield f"  {place}{paint(style, severity)} {escape_terminal(problem['code'])}:{about} {_message(problem)}"
+    if problem["hint"]:
+        yield f"    hint: {escape_terminal(problem['hint'], limit=400)}"
+
+
+def _full_place(source: SourceDocument | None) -> str:
+    return "" if source is None else f"{place_words(source)}:{source['column']}: "
+
+
+def _message(problem: ProblemDocument) -> str:
+    return escape_terminal(problem["message"], limit=400)
+
+
+# -- the end -----------------------------------------------------------------------------------------------------------
+
+
+def _afterwards(document: PlanDocument, paint: Painter) -> list[str]:
+    loads = [
+        [escape_terminal(load["name"]), counted(load["tools"], "tool"), f"about {counted(load['tokens'], 'token')}"]
+        for load in document["summary"]["assistants"]
+    ]
+    lines = [paint(Style.HEAD, "assistants after this plan"), *(f"  {row}" for row in aligned(loads, widest=40))]
+    return [*(lines if loads else []), *unmanaged_words(document["unmanaged"])]
+
+
+def _closing(document: PlanDocument, paint: Painter) -> list[str]:
+    vetoed = Counter(problem["code"] for problem in document["problems"] if problem["code"] in SAFEGUARD_CODES)
+    lines: list[str] = []
+    if not document["complete"]:
+        lines.append("Incomplete: a server was not listed, or a selection stayed unresolved.")
+    if vetoed:
+        lines.append(paint(Style.DANGER, f"Refused by a safeguard: {', '.join(sorted(vetoed))}. Nothing is applied."))
+    return [*lines, paint(Style.HEAD, _counts(document)), f"Digest {escape_terminal(document['digest'])}"]
+
+
+def _counts(document: PlanDocument) -> str:
+    summary = document["summary"]
+    done = [f"{summary[op.value]:,} {op.value.replace('_', ' ')}" for op in SUMMARY_ORDER if summary[op.value]]
+    waiting = [
+        words
+        for number, words in (
+            (summary["held"], f"{summary['held']:,} held"),
+            (summary["problems"], counted(summary["problems"], "problem")),
+            (summary["drift"], f"{summary['drift']:,} drift"),
+            (summary["deferred"], f"{summary['deferred']:,} deferred"),
+        )
+        if number
+    ]
+    beside, unchanged = [", ".join(waiting)] if waiting else [], f"{summary['unchanged']:,} unchanged"
+    if done:
+        head = f"Plan: {', '.join(done)}"
+    elif summary["held"] or summary["problems"]:
+        head = "Plan: no operations"
+    else:
+        return " | ".join([f"Nothing to do: {unchanged}", *beside])
+    return " | ".join([head, *beside, unchanged])
