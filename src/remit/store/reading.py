@@ -1,0 +1,290 @@
+"""Reading the recorded state, in the caller's transaction.
+
+Decides the order of what is read (by code point, not by a database's collation). Definitions are not parsed and digests
+not computed: both engines hand over texts, and 5,000 attachments stay a matter of milliseconds.
+"""
+
+import json
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import cast
+
+from sqlalchemy import Connection, RowMapping, select
+
+from remit.core.canonical import JsonObject
+from remit.core.definition import Definition
+from remit.core.diagnostics import Source
+from remit.core.envelope import Envelope, Surface
+from remit.core.identity import CanonicalId, ProviderName, RemoteName, ServerId
+from remit.core.live import Era, Listed, ListedTool
+from remit.core.ports import HistoryEntry
+from remit.core.recorded import (
+    LastGood,
+    Recorded,
+    RecordedAssistant,
+    RecordedAttachment,
+    RecordedServer,
+    WorkspaceRecord,
+)
+from remit.errors import DatabaseUnusable
+from remit.store import codec
+from remit.store.tables import (
+    applies,
+    assistant_functions,
+    assistant_mcp_tools,
+    assistants,
+    discovered_tools,
+    discovery_snapshots,
+    mcp_server_registrations,
+    workspaces,
+)
+
+__all__ = ["read_history", "read_last_good", "read_recorded", "tool_configs"]
+
+
+@contextmanager
+def _readable(table: str) -> Generator[None]:
+    """Rows that no remit wrote are an error that names the table, and no value of theirs."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError):
+        # The error's text quotes the value, so it is cut off instead of chained.
+        raise DatabaseUnusable(
+            f"a row of {table} is not one that remit wrote",
+            code="database-row",
+            hint="restore the database from a backup, or mend that row",
+        ) from None
+
+
+def read_recorded(connection: Connection) -> Recorded:
+    """The whole recorded state: servers by id, assistants by owner and name, attachments by assistant, server, name."""
+    with _readable("workspaces"):
+        owned = _workspaces(connection)
+    with _readable("mcp_server_registrations"):
+        servers, used = _servers(connection)
+    with _readable("assistants"):
+        known = _assistants(connection)
+    with _readable("assistant_mcp_tools"):
+        attachments = _attachments(connection)
+    return Recorded(servers=servers, assistants=known, attachments=attachments, used_server_ids=used, workspaces=owned)
+
+
+def _workspaces(connection: Connection) -> Mapping[str, WorkspaceRecord]:
+    columns = (workspaces.c.name, workspaces.c.owner, workspaces.c.lineage, workspaces.c.serial)
+    return {
+        name: WorkspaceRecord(name=name, owner=owner, lineage=lineage, serial=serial)
+        for name, owner, lineage, serial in sorted(connection.execute(select(*columns)), key=lambda row: row[0])
+    }
+
+
+def _servers(connection: Connection) -> tuple[tuple[RecordedServer, ...], frozenset[ServerId]]:
+    snapshots = discovery_snapshots
+    query = select(mcp_server_registrations, snapshots.c.observed_at, snapshots.c.tool_count).outerjoin_from(
+        mcp_server_registrations, snapshots
+    )
+    rows = connection.execute(query).mappings().all()
+    used = frozenset(ServerId(row["id"]) for row in rows)
+    active = [_server(row) for row in rows if row["deleted_at"] is None]
+    return tuple(sorted(active, key=lambda server: server.server_id)), used
+
+
+def _server(row: RowMapping) -> RecordedServer:
+    observed = row["observed_at"]
+    return RecordedServer(
+        server_id=ServerId(row["id"]),
+        owner=row["owner"],
+        workspace=row["workspace"],
+        name=row["name"],
+        namespace=row["namespace"],
+        endpoint=codec.endpoint_from(row["transport"], row["normalized_url"], row["command"], row["cwd"]),
+        instance=row["instance"],
+        connection=codec.connection_from(row["connection"], row["timeout_seconds"]),
+        enabled=row["enabled"],
+        era=row["era"],
+        last_good=None
+        if observed is None
+        else LastGood(tools=row["tool_count"], observed_at=codec.time_from(observed)),
+    )
+
+
+def _assistants(connection: Connection) -> tuple[RecordedAssistant, ...]:
+    functions = assistant_functions
+    foreign: dict[str, list[str]] = {}
+    unattached = select(functions.c.assistant_id, functions.c.name).where(functions.c.attachment_id.is_(None))
+    for assistant_id, name in connection.execute(unattached):
+        foreign.setdefault(assistant_id, []).append(name)
+    found = [
+        RecordedAssistant(
+            owner=row["owner"],
+            workspace=row["workspace"],
+            name=row["name"],
+            permissions=codec.json_list(row["permissions"]),
+            revision=row["revision"],
+            foreign_functions=tuple(sorted(foreign.get(row["id"], ()))),
+        )
+        for row in connection.execute(select(assistants)).mappings()
+    ]
+    return tuple(sorted(found, key=lambda assistant: (assistant.owner, assistant.name)))
+
+
+_TOOL = assistant_mcp_tools.c
+_ATTACHMENTS = (
+    select(
+        assistants.c.owner,
+        assistants.c.name,
+        _TOOL.registration_id,
+        _TOOL.remote_name,
+        _TOOL.workspace,
+        _TOOL.canonical_id,
+        _TOOL.provider_name,
+        _TOOL.definition,
+        _TOOL.definition_digest,
+        _TOOL.contract_digest,
+        _TOOL.surface,
+        _TOOL.side_effecting,
+        _TOOL.reversible,
+        _TOOL.required_permission,
+        assistant_functions.c.document,
+        _TOOL.function_digest,
+        _TOOL.source_file,
+        _TOOL.source_line,
+        _TOOL.source_column,
+        _TOOL.enabled,
+        _TOOL.row_version,
+    )
+    .join_from(assistant_mcp_tools, assistants)
+    .outerjoin(assistant_functions, assistant_functions.c.attachment_id == _TOOL.id)
+)
+"""The four columns that give the order come first, so that sorting the rows sorts the attachments."""
+
+
+def _attachments(connection: Connection) -> tuple[RecordedAttachment, ...]:
+    envelope_of = _shared_envelopes()
+    return tuple(
+        RecordedAttachment(
+            workspace=workspace,
+            assistant_owner=owner,
+            assistant=assistant,
+            server_id=ServerId(server_id),
+            remote_name=RemoteName(remote_name),
+            canonical_id=CanonicalId(canonical_id),
+            provider_name=ProviderName(provider_name),
+            definition=Definition(text=definition, definition_digest=definition_digest, contract_digest=contract),
+            envelope=envelope_of(surface, side_effecting, reversible, permission),
+            function_text=document,
+            function_digest=function_digest,
+            source=None if file is None else Source(file, line, column),
+            enabled=enabled,
+            row_version=row_version,
+        )
+        for (
+            owner, assistant, server_id, remote_name, workspace, canonical_id, provider_name, definition,
+            definition_digest, contract, surface, side_effecting, reversible, permission, document, function_digest,
+            file, line, column, enabled, row_version,
+        ) in sorted(connection.execute(_ATTACHMENTS), key=lambda row: row[:4])
+    )  # fmt: skip
+
+
+def _shared_envelopes() -> Callable[[str, bool, bool, str | None], Envelope]:
+    """A few policies cover thousands of attachments, so each is built once a reading."""
+    seen: dict[tuple[str, bool, bool, str | None], Envelope] = {}
+
+    def envelope_of(surface: str, side_effecting: bool, reversible: bool, permission: str | None) -> Envelope:
+        key = (surface, side_effecting, reversible, permission)
+        if (known := seen.get(key)) is None:
+            known = seen[key] = Envelope(
+                surface=Surface(surface),
+                side_effecting=side_effecting,
+                reversible=reversible,
+                required_permission=permission,
+            )
+        return known
+
+    return envelope_of
+
+
+def read_last_good(connection: Connection, server_ids: Sequence[ServerId]) -> Mapping[ServerId, Listed]:
+    """The last good listings of these registrations, tools by remote name; one that was never listed is absent."""
+    with _readable("discovery_snapshots"):
+        tools = _listed_tools(connection, server_ids)
+        query = select(discovery_snapshots).where(discovery_snapshots.c.registration_id.in_(server_ids))
+        return {
+            (server_id := ServerId(row["registration_id"])): _listed(row, tuple(tools.get(server_id, ())))
+            for row in connection.execute(query).mappings()
+        }
+
+
+def _listed_tools(connection: Connection, server_ids: Sequence[ServerId]) -> dict[str, list[ListedTool]]:
+    columns = discovered_tools.c
+    query = select(
+        columns.registration_id,
+        columns.remote_name,
+        columns.definition,
+        columns.definition_digest,
+        columns.contract_digest,
+    ).where(columns.registration_id.in_(server_ids))
+    tools: dict[str, list[ListedTool]] = {}
+    for server_id, name, definition, definition_digest, contract in sorted(
+        connection.execute(query), key=lambda row: row[:2]
+    ):
+        tools.setdefault(server_id, []).append(
+            ListedTool(
+                remote_name=RemoteName(name),
+                definition=Definition(text=definition, definition_digest=definition_digest, contract_digest=contract),
+            )
+        )
+    return tools
+
+
+def _listed(row: RowMapping, tools: tuple[ListedTool, ...]) -> Listed:
+    identity, capabilities, quarantined = codec.listed_parts(
+        row["server_info"], row["capabilities"], row["quarantined"]
+    )
+    return Listed(
+        tools=tools,
+        quarantined=quarantined,
+        era=Era(row["era"]),
+        protocol_version=json.loads(row["protocol_version"]),
+        server_info=identity,
+        capabilities=capabilities,
+        instructions=json.loads(row["instructions"]),
+        observed_at=codec.time_from(row["observed_at"]),
+        notes=codec.json_list(row["notes"]),
+    )
+
+
+def read_history(connection: Connection, workspace: str, *, limit: int) -> tuple[HistoryEntry, ...]:
+    """The newest applies of a workspace, newest first; none for an unknown workspace."""
+    columns = [column for column in applies.c if column.name not in ("id", "plan")]
+    query = (
+        select(*columns).where(applies.c.workspace == workspace).order_by(applies.c.serial.desc()).limit(max(limit, 0))
+    )
+    with _readable("applies"):
+        return tuple(
+            HistoryEntry(
+                workspace=row["workspace"],
+                serial=row["serial"],
+                actor=row["actor"],
+                at=codec.time_from(row["at"]),
+                commit=row["commit"],
+                digest=row["digest"],
+                outcome=row["outcome"],
+                summary=json.loads(row["summary"]),
+            )
+            for row in connection.execute(query).mappings()
+        )
+
+
+def tool_configs(connection: Connection, *, owner: str, assistant: str) -> list[JsonObject]:
+    """`Assistant.tool_configs`: the model-facing functions, foreign ones included, ordered by name.
+
+    Each is `{"type": "function", "function": {"name", "description", "parameters"}}`; an unknown assistant has none.
+    """
+    query = (
+        select(assistant_functions.c.name, assistant_functions.c.document)
+        .join_from(assistant_functions, assistants, assistant_functions.c.assistant_id == assistants.c.id)
+        .where(assistants.c.owner == owner, assistants.c.name == assistant)
+    )
+    with _readable("assistant_functions"):
+        rows = sorted(connection.execute(query), key=lambda row: row[0])
+        return [cast("JsonObject", json.loads(document)) for _, document in rows]

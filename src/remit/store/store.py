@@ -1,0 +1,115 @@
+"""The `Store` of `core/ports.py` on a database file: readings that leave no trace, and one writer at a time.
+
+Decides when a transaction is kept: on a clean exit in which no method of it failed.
+"""
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TypeVar
+
+from sqlalchemy import Connection, select
+
+from remit.core.canonical import JsonObject
+from remit.core.identity import ServerId
+from remit.core.live import Listed
+from remit.core.ports import HistoryEntry
+from remit.core.recorded import Recorded
+from remit.errors import RemitError, StoreError
+from remit.store.faults import translated
+from remit.store.reading import read_history, read_last_good, read_recorded, tool_configs
+from remit.store.scope import Scope
+from remit.store.sqlite import SqliteFile, begin_writing, check_file
+from remit.store.tables import workspaces
+from remit.store.versions import require_version
+from remit.store.writing import DatabaseTransaction
+
+__all__ = ["DatabaseStore"]
+
+Result = TypeVar("Result")
+
+
+class DatabaseStore:
+    """Made by `open_store`. Keeps no connection open between calls and may be used from several threads.
+
+    Every method raises StoreError, with the file's path as its place, where the database cannot be used.
+    """
+
+    def __init__(self, file: SqliteFile, *, new_id: Callable[[], str], clock: Callable[[], datetime]):
+        self._file = file
+        self._place = str(file.path)
+        self._new_id = new_id
+        self._clock = clock
+
+    @property
+    def dialect(self) -> str:
+        """`sqlite`."""
+        return self._file.writer.dialect.name
+
+    def verify(self) -> None:
+        """Refuse a database that cannot be used, or whose schema is not this remit's."""
+        self._read(lambda _: None)
+
+    def recorded(self) -> Recorded:
+        """A consistent reading of the whole recorded state."""
+        return self._read(read_recorded)
+
+    def last_good(self, server_ids: Sequence[ServerId]) -> Mapping[ServerId, Listed]:
+        """The last good listings of some registrations; a registration never listed is absent."""
+        return self._read(lambda connection: read_last_good(connection, server_ids))
+
+    def history(self, workspace: str, *, limit: int) -> tuple[HistoryEntry, ...]:
+        """The newest applies of a workspace, newest first."""
+        return self._read(lambda connection: read_history(connection, workspace, limit=limit))
+
+    def tool_configs(self, *, owner: str, assistant: str) -> list[JsonObject]:
+        """`Assistant.tool_configs`: the model-facing functions of an assistant, ordered by name."""
+        return self._read(lambda connection: tool_configs(connection, owner=owner, assistant=assistant))
+
+    @contextmanager
+    def workspace(self, name: str, *, owner: str, lock_timeout: float) -> Generator[DatabaseTransaction]:
+        """Take the workspace's lock and begin. Commits on a clean exit, rolls back on any exception.
+
+        Raises WorkspaceBusy where the lock is not had within `lock_timeout` seconds. On SQLite the lock is the file's.
+        """
+        with translated(self._place):
+            check_file(self._file.path)
+            connection = self._file.writer.connect()
+        try:
+            with translated(self._place):
+                begin_writing(connection, lock_timeout=lock_timeout, place=f"workspace.{name}")
+                require_version(connection, self._place)
+                _require_owner(connection, name, owner)
+            scope = Scope(connection=connection, workspace=name, owner=owner, new_id=self._new_id, clock=self._clock)
+            transaction = DatabaseTransaction(scope, self._place)
+            yield transaction
+            if transaction.failure is not None:
+                raise transaction.failure
+            with translated(self._place):
+                connection.commit()
+        finally:
+            # Closing rolls back what was not committed.
+            connection.close()
+
+    def _read(self, work: Callable[[Connection], Result]) -> Result:
+        def checked(connection: Connection) -> Result:
+            require_version(connection, self._place)
+            return work(connection)
+
+        try:
+            with translated(self._place):
+                return self._file.read(checked)
+        except RemitError as error:
+            error.place = error.place or self._place
+            raise
+
+
+def _require_owner(connection: Connection, name: str, owner: str) -> None:
+    recorded = connection.execute(select(workspaces.c.owner).where(workspaces.c.name == name)).scalar()
+    if recorded is not None and recorded != owner:
+        raise StoreError(
+            f"the workspace belongs to {recorded}, not to {owner}",
+            code="workspace-owner",
+            place=f"workspace.{name}",
+            hint="set owner: to the one that is recorded, or choose another workspace name",
+        )
