@@ -1,0 +1,262 @@
+"""Opening a connection: the transport, the handshake, and the way back to the other era.
+
+Decides the order of eras and what a failed probe means: an answer that says no keeps the connection and tries the other
+era on it; a process that died or never answered is left, and a fresh one is spoken to in the other era first. An outage
+(refused, unauthorised, unresolvable) is never an era verdict. Only the newest connection's end is recorded as CLOSE; a
+FALLBACK stands for the end of the one before.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from types import TracebackType
+from typing import cast
+
+import httpx2
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
+
+from remit.core.desired import ProtocolPin
+from remit.core.events import EventKind
+from remit.core.identity import Transport
+from remit.core.live import Era, UnreachableReason
+from remit.upstream.faults import SERVER_GONE, Fault, fault_of
+from remit.upstream.http_transport import MAX_SSE_EVENT, UpstreamHttp
+from remit.upstream.recorder import Recorder
+from remit.upstream.references import ResolvedConnection, ResolvedHttp, ResolvedStdio
+from remit.upstream.sdk_session import Answered, Negotiated, SdkSession, quiet_sdk_logging
+from remit.upstream.stdio_transport import StdioTransport
+from remit.upstream.tap import ReadSide, ReadTap, WriteSide, WriteTap
+
+__all__ = ["PROBE_SECONDS", "Connector", "Opened"]
+
+PROBE_SECONDS = 10.0
+"""The longest a probe waits; a third of the start's time where that is less."""
+
+_NOISE_KEPT = 5
+_NOISE_LENGTH = 200
+_STDERR_SHOWN = 2_000
+_EXIT_SECONDS = 0.5
+
+
+class Opened:
+    """An open, negotiated session."""
+
+    def __init__(self, session: SdkSession, negotiated: Negotiated):
+        self.session = session
+        self.negotiated = negotiated
+
+
+class Connector:
+    """Opens sessions of one resolved connection, one at a time, and remembers the era that worked.
+
+    `http` is the caller's client for an HTTP endpoint; it is used and never closed here.
+    """
+
+    def __init__(
+        self,
+        connection: ResolvedConnection,
+        *,
+        recorder: Recorder,
+        environ: Mapping[str, str],
+        http: httpx2.AsyncClient | None = None,
+        pin: ProtocolPin = ProtocolPin.AUTO,
+        remembered: Era | None = None,
+    ):
+        self._connection = connection
+        self._recorder = recorder
+        self._environ = environ
+        self._http = http
+        self._pin = pin
+        self._remembered = remembered
+        self._stdio: StdioTransport | None = None
+        self._stdio_restarted = False
+        self._received_before = 0
+        self._noise: list[str] = []
+        self._noise_count = 0
+
+    @property
+    def received(self) -> int:
+        """Bytes received so far, over all sessions of this connection."""
+        http = self._http.traffic.received if isinstance(self._http, UpstreamHttp) else 0
+        return http + self._received_before + (self._stdio.received if self._stdio else 0)
+
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know: the lines on stdout that were no messages."""
+        if not self._noise_count:
+            return ()
+        return (f"{self._noise_count} lines on stdout were no messages and were skipped", *self._noise)
+
+    def kill(self) -> None:
+        """End a child process at once, without waiting."""
+        if self._stdio is not None:
+            self._stdio.kill()
+
+    @asynccontextmanager
+    async def open(self, seconds: float, on_end: Callable[[], None]) -> AsyncIterator[Opened]:
+        """A session, negotiated within `seconds`. `on_end` is called when the server's side of it ends.
+
+        Raises Fault. What happens to the session later comes out of the requests on it, not out of this context.
+        """
+        quiet_sdk_logging()
+        deadline = time.monotonic() + seconds
+        orders = self._orders()
+        try:
+            for order in orders:
+                async with AsyncExitStack() as stack:
+                    session, failure = await self._attempt(stack, order, deadline, on_end)
+                    if session is not None:
+                        yield session
+                        return
+                if failure is None or order is orders[-1] or not _may_fall_back(failure):
+                    raise failure or Fault(UnreachableReason.PROTOCOL, "no era worked")
+                self._fall_back(failure, orders[-1][0])
+        finally:
+            self._closed()
+
+    async def _attempt(
+        self, stack: AsyncExitStack, order: tuple[Era, ...], deadline: float, on_end: Callable[[], None]
+    ) -> tuple[Opened | None, Fault | None]:
+        """One transport, and each era of the order on it. Gives the session, or the fault."""
+        try:
+            async with asyncio.timeout(max(deadline - time.monotonic(), 0)):
+                read, write = await self._enter_transport(stack)
+                taps = ReadTap(read, self._recorder, on_end), WriteTap(write, self._recorder)
+                session = await stack.enter_async_context(SdkSession(*taps, self._recorder.redactor))
+                negotiated = await self._negotiate(session, order, deadline)
+        except Exception as error:  # noqa: BLE001 (whatever the SDK raises becomes the one fault)
+            return None, await self._explained(fault_of(error, "connecting"))
+        self._remembered = negotiated.era
+        return Opened(session, negotiated), None
+
+    async def _negotiate(self, session: SdkSession, order: tuple[Era, ...], deadline: float) -> Negotiated:
+        first, *others = order
+        remaining = max(deadline - time.monotonic(), 0)
+        try:
+            negotiated = await session.shake_hands(first, self._patience(remaining, alone=len(order) == 1))
+        except Answered as answered:
+            if not others:
+                raise
+            self._fall_back(answered, others[0])
+            remaining = max(deadline - time.monotonic(), 0)
+            negotiated = await session.shake_hands(others[0], remaining)
+        self._recorder.fact(EventKind.HANDSHAKE, era=negotiated.era.value, protocol_version=negotiated.protocol_version)
+        return negotiated
+
+    def _patience(self, remaining: float, *, alone: bool) -> float:
+        if alone or self._stdio_restarted:
+            return remaining
+        return remaining * 2 / 3 if self._remembered else min(PROBE_SECONDS, remaining / 3)
+
+    def _orders(self) -> tuple[tuple[Era, ...], ...]:
+        self._stdio_restarted = False
+        match self._pin:
+            case ProtocolPin.LEGACY:
+                return ((Era.LEGACY,),)
+            case ProtocolPin.MODERN:
+                return ((Era.MODERN,),)
+            case ProtocolPin.AUTO:
+                pass
+        modern_first, legacy_first = (Era.MODERN, Era.LEGACY), (Era.LEGACY, Era.MODERN)
+        return (legacy_first, modern_first) if self._remembered is Era.LEGACY else (modern_first, legacy_first)
+
+    def _fall_back(self, fault: Fault, era: Era) -> None:
+        self._stdio_restarted = not isinstance(fault, Answered)
+        self._recorder.fact(EventKind.FALLBACK, to=era.value, because=fault.message)
+
+    async def _enter_transport(self, stack: AsyncExitStack) -> tuple[ReadSide, WriteSide]:
+        match self._connection.endpoint:
+            case ResolvedStdio() as launch:
+                return await self._enter_stdio(stack, launch)
+            case ResolvedHttp() as endpoint:
+                return await self._enter_http(stack, endpoint)
+
+    async def _enter_stdio(self, stack: AsyncExitStack, launch: ResolvedStdio) -> tuple[ReadSide, WriteSide]:
+        self._recorder.fact(EventKind.OPEN, transport="stdio", command=launch.command)
+        if self._stdio is not None:
+            self._received_before += self._stdio.received
+        self._stdio = StdioTransport(launch, environ=self._environ, on_noise=self._on_noise)
+        return await stack.enter_async_context(self._stdio)
+
+    async def _enter_http(self, stack: AsyncExitStack, endpoint: ResolvedHttp) -> tuple[ReadSide, WriteSide]:
+        self._recorder.fact(EventKind.OPEN, transport=endpoint.transport.value, url=endpoint.url)
+        http = self._http
+        if http is None:
+            raise Fault(UnreachableReason.PROTOCOL, "an HTTP endpoint needs an HTTP client")
+        if isinstance(http, UpstreamHttp):
+            http.traffic.last = None
+        if endpoint.transport is Transport.SSE:
+            return await stack.enter_async_context(
+                sse_client(endpoint.url, httpx_client_factory=lambda *_, **__: cast("httpx2.AsyncClient", _Lent(http)))
+            )
+        return await stack.enter_async_context(
+            streamable_http_client(endpoint.url, http_client=http, max_sse_event_size=MAX_SSE_EVENT)
+        )
+
+    def _on_noise(self, text: str) -> None:
+        self._noise_count += 1
+        if self._noise_count > _NOISE_KEPT:
+            return
+        shown = self._recorder.redactor.text(text)[:_NOISE_LENGTH]
+        self._noise.append(shown)
+        self._recorder.fact(EventKind.NOISE, line=shown)
+
+    async def _explained(self, fault: Fault) -> Fault:
+        """The fault of an opening, with what the transport knows about it."""
+        better = await self.explain(fault)
+        if better.code == SERVER_GONE and self._stdio is not None:
+            return Fault(UnreachableReason.START_FAILED, better.message, code=SERVER_GONE)
+        return better
+
+    async def explain(self, fault: Fault) -> Fault:
+        """The fault with what the transport knows: its own fault, an exit code, the end of stderr; texts masked."""
+        mask = self._recorder.redactor.text
+        if isinstance(self._http, UpstreamHttp) and fault.reason is UnreachableReason.PROTOCOL and not fault.rpc_code:
+            last = self._http.traffic.last
+            fault = last if last is not None and fault.code in (SERVER_GONE, UnreachableReason.PROTOCOL) else fault
+        stdio = self._stdio
+        if stdio is None or fault.code != SERVER_GONE:
+            return _with_message(fault, mask(fault.message))
+        if stdio.fault is not None:
+            return _with_message(stdio.fault, mask(stdio.fault.message)[:500])
+        code = await stdio.exit_status(_EXIT_SECONDS)
+        ended = "closed its stdout" if code is None else f"exited with code {code}"
+        return _with_message(fault, f"{fault.message}: it {ended}{self._stderr_tail()}")
+
+    def _stderr_tail(self) -> str:
+        text = self._recorder.redactor.text(self._stdio.stderr_text() if self._stdio else "").strip()
+        return f"; stderr ends with: {text[-_STDERR_SHOWN:]}" if text else ""
+
+    def _closed(self) -> None:
+        stdio = self._stdio
+        if stdio is None:
+            self._recorder.fact(EventKind.CLOSE)
+        else:
+            text = self._recorder.redactor.text(stdio.stderr_text())
+            facts = {"exit_code": stdio.exit_code, "skipped_lines": self._noise_count, "stderr": text[-_STDERR_SHOWN:]}
+            self._recorder.fact(EventKind.CLOSE, **facts)
+
+
+class _Lent:
+    """The caller's client where the SDK wants to open and close one of its own."""
+
+    def __init__(self, client: httpx2.AsyncClient):
+        self._client = client
+
+    async def __aenter__(self) -> httpx2.AsyncClient:
+        return self._client
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+
+def _may_fall_back(fault: Fault) -> bool:
+    """Whether a failed attempt may be about the era: the server died or stayed silent."""
+    return fault.code == SERVER_GONE or fault.reason is UnreachableReason.TIMEOUT
+
+
+def _with_message(fault: Fault, message: str) -> Fault:
+    return Fault(fault.reason, message, code=fault.code, place=fault.place, rpc_code=fault.rpc_code)

@@ -1,0 +1,361 @@
+"""The HTTP client of one connection: the byte layer under the SDK's HTTP transports.
+
+Decides what an HTTP answer means before the SDK sees it. A failed request is answered with a JSON-RPC error for that
+request alone, because any exception on one POST ends the SDK's whole client and every other call on it (measured with
+2.3.0; issue python-sdk#3560). The error carries what happened in its `data`, see `fault_of_error`. Bodies are capped and
+must not be compressed; the judged address is the one connected to; proxies from the environment are ignored.
+
+The client belongs to whoever called `open_http`; the SDK follows redirects within the origin only, and so do we.
+"""
+
+import json
+import ssl
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import cast
+
+import httpcore2
+import httpx2
+from mcp_types import ErrorData
+
+from remit.core.desired import BearerAuth, ClientCredentialsAuth, PrivateKeyJwtAuth, Tls
+from remit.core.live import UnreachableReason
+from remit.upstream.faults import SERVER_GONE, Fault
+from remit.upstream.references import ResolvedHttp
+from remit.upstream.url_policy import AddressRefused, JudgingBackend, Resolver, check_url, resolve
+
+__all__ = [
+    "HTTP_STATUS",
+    "MAX_BODY",
+    "MAX_SSE_EVENT",
+    "SESSION_LOST",
+    "HttpTransport",
+    "UpstreamHttp",
+    "fault_of_error",
+    "open_http",
+]
+
+MAX_BODY = 64 * 1024 * 1024
+"""Bytes of one answer that is not a stream."""
+
+MAX_SSE_EVENT = 16 * 1024 * 1024
+"""Bytes of one server-sent event."""
+
+SESSION_LOST = "session_lost"
+HTTP_STATUS = "http_status"
+"""The code of an answer that is none of MCP: an error status, or a body of another type."""
+
+_MARK = "remit"
+_EXCERPT = 200
+_DELETE_SECONDS = 2.0
+_CONNECT_SECONDS = 15.0
+_SESSION_HEADER = "mcp-session-id"
+_METHOD_NOT_FOUND = -32601
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Happened:
+    """Why a request has no answer: the reason, a code where it says more than the reason, and a text."""
+
+    reason: UnreachableReason
+    detail: str
+    code: str | None = None
+    status: int = HTTPStatus.BAD_GATEWAY
+
+
+class _Failed(Exception):
+    def __init__(self, happened: _Happened):
+        super().__init__(happened.detail)
+        self.happened = happened
+
+
+class HttpTransport(httpx2.AsyncBaseTransport):
+    """One connection pool with the policy above. `received` counts the body bytes of every answer.
+
+    `last` is the newest fault; a transport that fails without naming a request (legacy SSE) is explained by it.
+    """
+
+    def __init__(self, pool: httpcore2.AsyncConnectionPool, authorization: Callable[[], str | None] = lambda: None):
+        self._pool = pool
+        self._authorization = authorization
+        self.received = 0
+        self.last: Fault | None = None
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request. Never raises for what the network or the server does."""
+        try:
+            return await self._handle(request)
+        except _Failed as failure:
+            return self._explained(failure.happened)
+
+    async def aclose(self) -> None:
+        """Close the pool."""
+        await self._pool.aclose()
+
+    async def _handle(self, request: httpx2.Request) -> httpx2.Response:
+        if authorization := self._authorization():
+            request.headers["authorization"] = authorization
+        response = await self._send(request)
+        try:
+            return await self._judged(request, response)
+        except httpcore2.TimeoutException as error:
+            await response.aclose()
+            raise _Failed(_Happened(reason=UnreachableReason.TIMEOUT, detail="the answer stalled")) from error
+        except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
+            await response.aclose()
+            raise _Failed(_lost("the connection broke in the middle of an answer")) from error
+        except BaseException:
+            await response.aclose()
+            raise
+
+    async def _send(self, request: httpx2.Request) -> httpcore2.Response:
+        raw = httpcore2.Request(
+            method=request.method,
+            url=httpcore2.URL(
+                scheme=request.url.raw_scheme,
+                host=request.url.raw_host,
+                port=request.url.port,
+                target=request.url.raw_path,
+            ),
+            headers=request.headers.raw,
+            content=await request.aread(),
+            extensions=_extensions(request),
+        )
+        try:
+            return await self._pool.handle_async_request(raw)
+        except AddressRefused as error:
+            raise _Failed(_Happened(reason=UnreachableReason.REFUSED, detail=str(error))) from error
+        except (httpcore2.ConnectError, httpcore2.UnsupportedProtocol) as error:
+            detail = f"cannot connect to {request.url.host}: {_reason(error)}"
+            raise _Failed(_Happened(reason=UnreachableReason.REFUSED, detail=detail)) from error
+        except httpcore2.TimeoutException as error:
+            detail = f"no answer from {request.url.host} in time"
+            raise _Failed(_Happened(reason=UnreachableReason.TIMEOUT, detail=detail)) from error
+        except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
+            raise _Failed(_lost("the connection broke before an answer")) from error
+
+    async def _judged(self, request: httpx2.Request, response: httpcore2.Response) -> httpx2.Response:
+        headers = httpx2.Headers(response.headers)
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if headers.get("content-encoding", "identity").lower() != "identity":
+            raise _Failed(_protocol("the answer is compressed, although no compression was accepted"))
+        if response.status < HTTPStatus.BAD_REQUEST and kind == "text/event-stream":
+            stream = _EventStream(self, response)
+            return httpx2.Response(response.status, headers=headers, stream=stream, extensions=response.extensions)
+        body = await self._drained(response)
+        self._judge(request, response.status, kind, headers, body)
+        # The length of a drained body is known; chunked framing does not apply to it any more.
+        headers.pop("transfer-encoding", None)
+        headers["content-length"] = str(len(body))
+        return httpx2.Response(response.status, headers=headers, content=body)
+
+    async def _drained(self, response: httpcore2.Response) -> bytes:
+        parts: list[bytes] = []
+        size = 0
+        async for part in cast("AsyncIterator[bytes]", response.stream):
+            size += len(part)
+            self.received += len(part)
+            if size > MAX_BODY:
+                detail = f"an answer is longer than {MAX_BODY} bytes"
+                raise _Failed(_Happened(reason=UnreachableReason.TOO_LARGE, detail=detail))
+            parts.append(part)
+        await response.aclose()
+        return b"".join(parts)
+
+    def _judge(self, request: httpx2.Request, status: int, kind: str, headers: httpx2.Headers, body: bytes) -> None:
+        if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            detail = f"the server answered {status} {_phrase(status)}"
+            raise _Failed(_Happened(reason=UnreachableReason.AUTH, detail=detail, status=status))
+        if request.method != "POST":
+            return
+        code = _rpc_error_code(body) if kind == "application/json" and status >= HTTPStatus.BAD_REQUEST else None
+        if status == HTTPStatus.NOT_FOUND and _SESSION_HEADER in request.headers and code != _METHOD_NOT_FOUND:
+            detail = "the server does not know the session any more"
+            raise _Failed(_Happened(reason=UnreachableReason.PROTOCOL, detail=detail, code=SESSION_LOST, status=status))
+        if status >= HTTPStatus.BAD_REQUEST and code is None:
+            raise _Failed(_refused(status, body))
+        if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
+            _judge_redirect(request, status, headers)
+        if status == HTTPStatus.OK and kind != "application/json" and body:
+            detail = f"the answer is {kind or 'of no type'}, neither JSON nor an event stream"
+            raise _Failed(_Happened(reason=UnreachableReason.PROTOCOL, detail=detail, code=HTTP_STATUS))
+
+    def _explained(self, happened: _Happened) -> httpx2.Response:
+        self.last = _fault(happened)
+        data = {_MARK: {"reason": happened.reason.value, "code": happened.code, "detail": happened.detail}}
+        error = {"code": -32000, "message": happened.detail, "data": data}
+        return httpx2.Response(happened.status, json={"jsonrpc": "2.0", "id": None, "error": error})
+
+
+class UpstreamHttp(httpx2.AsyncClient):
+    """The client that `open_http` makes; `traffic` is its transport."""
+
+    def __init__(self, traffic: HttpTransport, headers: Mapping[str, str]):
+        super().__init__(
+            transport=traffic,
+            headers={"accept-encoding": "identity", "user-agent": "remit", **headers},
+            timeout=httpx2.Timeout(_CONNECT_SECONDS, read=None, pool=None),
+            trust_env=False,
+            follow_redirects=False,
+        )
+        self.traffic = traffic
+
+
+class _EventStream(httpx2.AsyncByteStream):
+    """An event stream, handed on as it comes, under a cap on each event."""
+
+    def __init__(self, owner: HttpTransport, response: httpcore2.Response):
+        self._owner = owner
+        self._response = response
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        try:
+            async for part in cast("AsyncIterator[bytes]", self._response.stream):
+                self._owner.received += len(part)
+                end = max(part.rfind(b"\n\n"), part.rfind(b"\r\n\r\n"), part.rfind(b"\r\r"))
+                size = size + len(part) if end < 0 else len(part) - end
+                if size > MAX_SSE_EVENT:
+                    detail = f"an event is longer than {MAX_SSE_EVENT} bytes"
+                    self._owner.last = Fault(UnreachableReason.TOO_LARGE, detail)
+                    raise httpx2.ReadError(detail)
+                yield part
+        except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException) as error:
+            raise httpx2.ReadError("the event stream broke") from error
+
+    async def aclose(self) -> None:
+        await self._response.aclose()
+
+
+def open_http(
+    endpoint: ResolvedHttp,
+    *,
+    authorization: Callable[[], str | None] = lambda: None,
+    resolver: Resolver = resolve,
+) -> UpstreamHttp:
+    """The HTTP client for a resolved connection; the caller closes it.
+
+    `authorization` gives the Authorization header of each request, so that a token can be renewed beside the request
+    path. Reading has no time limit here: whoever waits has a deadline. Raises Fault for a URL or TLS file that cannot be
+    used.
+    """
+    check_url(endpoint.url)
+    pool = httpcore2.AsyncConnectionPool(
+        ssl_context=_tls_context(endpoint.tls),
+        max_connections=100,
+        max_keepalive_connections=20,
+        keepalive_expiry=5.0,
+        network_backend=JudgingBackend(allow_private_network=endpoint.allow_private_network, resolver=resolver),
+    )
+    return UpstreamHttp(HttpTransport(pool, authorization), _static_headers(endpoint))
+
+
+def fault_of_error(error: ErrorData) -> Fault | None:
+    """The fault that our transport put into a JSON-RPC error, or None for an error that the server itself sent.
+
+    A server can forge the mark; it gains nothing that another answer would not give it.
+    """
+    data = cast("object", error.data)
+    if not isinstance(data, dict):
+        return None
+    mark = cast("Mapping[str, object]", data).get(_MARK)
+    if not isinstance(mark, dict):
+        return None
+    facts = cast("Mapping[str, object]", mark)
+    try:
+        reason = UnreachableReason(str(facts.get("reason")))
+    except ValueError:
+        return None
+    code = facts.get("code")
+    return Fault(reason, str(facts.get("detail")), code=code if isinstance(code, str) else None)
+
+
+def _static_headers(endpoint: ResolvedHttp) -> dict[str, str]:
+    headers = dict(endpoint.headers)
+    match endpoint.auth:
+        case BearerAuth(token=token):
+            headers["Authorization"] = f"Bearer {token}"
+        case ClientCredentialsAuth() | PrivateKeyJwtAuth() | None:
+            pass
+    for name, value in headers.items():
+        if not name.isascii() or any(character in value for character in "\r\n\0"):
+            raise Fault(UnreachableReason.REFUSED, f"the value of header {name!r} holds a line break or NUL")
+    return headers
+
+
+def _tls_context(tls: Tls | None) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(cafile=tls.ca_file if tls else None)
+        if tls and tls.client_cert:
+            context.load_cert_chain(tls.client_cert, tls.client_key)
+    except (OSError, ValueError) as error:
+        # ssl.SSLError is an OSError; none of them quotes what a file holds.
+        raise Fault(
+            UnreachableReason.REFUSED, f"the files under tls cannot be used ({type(error).__name__})"
+        ) from error
+    return context
+
+
+def _extensions(request: httpx2.Request) -> dict[str, object]:
+    extensions = dict(request.extensions)
+    if request.method == "DELETE":
+        # Ending a session is a courtesy, so it has its own short time.
+        extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"), _DELETE_SECONDS)
+    return extensions
+
+
+def _rpc_error_code(body: bytes) -> int | None:
+    try:
+        code = json.loads(body)["error"]["code"]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+    return code if isinstance(code, int) else None
+
+
+def _judge_redirect(request: httpx2.Request, status: int, headers: httpx2.Headers) -> None:
+    """Lets through only what the SDK follows: the same method, the same origin or its https upgrade."""
+    here, there = request.url, request.url.join(headers.get("location", ""))
+    upgrade = (here.scheme, here.port, there.scheme, there.port) == ("http", None, "https", None)
+    same = (here.scheme, here.port) == (there.scheme, there.port) or upgrade
+    if here.host == there.host and same and status in (307, 308):
+        return
+    target = f"{there.scheme}://{there.netloc.decode('ascii', 'replace').rpartition('@')[2]}"
+    detail = f"the server redirects ({status}) to {target}; redirects to elsewhere are not followed"
+    raise _Failed(_Happened(reason=UnreachableReason.REFUSED, detail=detail))
+
+
+def _refused(status: int, body: bytes) -> _Happened:
+    text = " ".join(body[:_EXCERPT].decode("utf-8", "replace").split())
+    detail = f"the server answered {status} {_phrase(status)}" + (f": {text}" if text else "")
+    return _Happened(reason=UnreachableReason.REFUSED, detail=detail, code=HTTP_STATUS, status=status)
+
+
+def _protocol(detail: str) -> _Happened:
+    return _Happened(reason=UnreachableReason.PROTOCOL, detail=detail)
+
+
+def _lost(detail: str) -> _Happened:
+    return _Happened(reason=UnreachableReason.PROTOCOL, detail=detail, code=SERVER_GONE)
+
+
+def _fault(happened: _Happened) -> Fault:
+    return Fault(happened.reason, happened.detail, code=happened.code)
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "(no standard status)"
+
+
+def _reason(error: BaseException) -> str:
+    """The innermost operating system's word for a failed connection; it names addresses and files, never contents."""
+    found = str(error) or type(error).__name__
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.strerror:
+            found = cause.strerror
+        cause = cause.__cause__ or cause.__context__
+    return found

@@ -1,0 +1,108 @@
+"""Ending a child process with everything that it started.
+
+A process group is not enough: a child that called setsid left it, and a server that exits politely leaves its own children
+behind. On Linux the descendants are found in /proc; elsewhere only the process group is ended. A daemon that forked twice
+before anybody looked is out of reach, unless it kept one of our pipes.
+"""
+
+import os
+import signal
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["ProcessMark", "end_group", "end_processes", "family_of"]
+
+_PROC = Path("/proc")
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessMark:
+    """A process by number and start time: a number alone may have been given to a stranger in the meantime."""
+
+    pid: int
+    started: str
+
+
+def family_of(leader: int, pipes: frozenset[str] = frozenset()) -> frozenset[ProcessMark]:
+    """The processes that descend from `leader`, stay in its session or group, or hold one of `pipes`; itself excluded.
+
+    `pipes` are link texts as /proc/PID/fd has them (`pipe:[123]`).
+    """
+    table = _process_table()
+    members = _below({leader}, table)
+    if pipes:
+        # Our own other children are forks of this process: they may hold the same pipes and are none of the server's.
+        own = _below({os.getpid()}, table)
+        members |= {pid for pid in table if pid not in members | own and _holds(pid, pipes)}
+    return frozenset(ProcessMark(pid, table[pid].started) for pid in members - {leader} if pid in table)
+
+
+def end_processes(marks: Iterable[ProcessMark]) -> None:
+    """Kill the processes that still are the ones that were marked."""
+    for mark in marks:
+        entry = _entry(mark.pid)
+        if entry is not None and entry.started == mark.started:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(mark.pid, signal.SIGKILL)
+
+
+def end_group(leader: int, number: signal.Signals) -> None:
+    """Send a signal to the process group of `leader`; a group that is gone is fine."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, number)
+
+
+def _below(roots: set[int], table: dict[int, "_Entry"]) -> set[int]:
+    members = set(roots)
+    while found := {pid for pid, entry in table.items() if pid not in members and members & entry.kin}:
+        members |= found
+    return members
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    kin: frozenset[int]
+    """Parent, process group and session."""
+    started: str
+
+
+def _process_table() -> dict[int, _Entry]:
+    try:
+        numbers = [int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit()]
+    except OSError:
+        return {}
+    table: dict[int, _Entry] = {}
+    for number in numbers:
+        entry = _entry(number)
+        if entry is not None:
+            table[number] = entry
+    return table
+
+
+def _entry(pid: int) -> _Entry | None:
+    try:
+        text = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    # The command name stands in brackets and may hold anything, so fields are counted from the last bracket.
+    fields = text.rpartition(")")[2].split()
+    if fields[0] == "Z":
+        return None
+    return _Entry(kin=frozenset(map(int, fields[1:4])), started=fields[19])
+
+
+def _holds(pid: int, pipes: frozenset[str]) -> bool:
+    try:
+        with os.scandir(_PROC / str(pid) / "fd") as descriptors:
+            return any(_link(entry.path) in pipes for entry in descriptors)
+    except OSError:
+        return False
+
+
+def _link(path: str) -> str:
+    try:
+        return os.readlink(path)
+    except OSError:
+        return ""

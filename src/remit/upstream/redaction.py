@@ -1,0 +1,99 @@
+"""Masking of secrets by value.
+
+Decides in which spellings a secret is recognised: as it is, percent-encoded, JSON-escaped and in base64 (at each of the
+three alignments, so that `Basic` credentials are found too). It does not guess: only values that were resolved for a
+connection are masked, and only those of eight characters or more, as shorter ones would mask ordinary words
+(DESIGN.md section 2).
+"""
+
+import base64
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
+from urllib.parse import quote, quote_plus
+
+from remit.core.canonical import Json, JsonObject
+
+__all__ = ["MASK", "MIN_SECRET", "Redactor"]
+
+MASK = "***"
+MIN_SECRET = 8
+"""Characters; a shorter value is not masked."""
+
+
+class Redactor:
+    """Masks a growing set of secrets. `repr` shows none of them."""
+
+    def __init__(self, secrets: Iterable[str] = ()):
+        self._forms: set[str] = set()
+        self._pattern: re.Pattern[str] | None = None
+        for secret in secrets:
+            self.add(secret)
+
+    def __repr__(self) -> str:
+        return "Redactor(...)"
+
+    def add(self, secret: str) -> None:
+        """Mask one more value from now on; too short a value is ignored."""
+        if len(secret) < MIN_SECRET:
+            return
+        self._forms.update(_forms_of(secret))
+        # Longest first: a regex alternation takes the first that fits, and a part of a secret may be a secret too.
+        ordered = sorted(self._forms, key=lambda form: (-len(form), form))
+        self._pattern = re.compile("|".join(map(re.escape, ordered)))
+
+    def text(self, text: str) -> str:
+        """The text with every secret replaced by `MASK`."""
+        return self._pattern.sub(MASK, text) if self._pattern else text
+
+    def document(self, value: Json) -> Json:
+        """A JSON value with every secret masked in its strings and keys; the same object where there is no secret."""
+        return self._masked(value) if self._pattern else value
+
+    def object(self, value: JsonObject) -> JsonObject:
+        """`document` for an object."""
+        return cast("JsonObject", self.document(value))
+
+    def _masked(self, root: Json) -> Json:
+        # An explicit stack: what a server sends may be nested deeper than the interpreter's recursion limit.
+        holder: list[Json] = [None]
+        pending: list[tuple[Json, list[Json] | dict[str, Json], int | str]] = [(root, holder, 0)]
+        while pending:
+            value, parent, place = pending.pop()
+            masked: Json = value
+            if isinstance(value, str):
+                masked = self.text(value)
+            elif isinstance(value, Mapping):
+                entries = cast("JsonObject", value)
+                copy: dict[str, Json] = {self.text(key): None for key in entries}
+                pending.extend((entry, copy, self.text(key)) for key, entry in entries.items())
+                masked = copy
+            elif isinstance(value, Sequence):
+                items: list[Json] = [None] * len(value)
+                pending.extend((item, items, index) for index, item in enumerate(value))
+                masked = items
+            parent[place] = masked  # type: ignore[index]  # the place fits its own parent; the pairing is not expressible
+        return holder[0]
+
+
+def _forms_of(secret: str) -> Iterable[str]:
+    yield secret
+    for encoded in (quote(secret, safe=""), quote(secret), quote_plus(secret)):
+        yield encoded
+        yield re.sub(r"%[0-9A-F]{2}", lambda match: match.group().lower(), encoded)
+    yield json.dumps(secret)[1:-1]
+    yield json.dumps(secret, ensure_ascii=False)[1:-1]
+    yield from _base64_forms(secret.encode("utf-8", "surrogatepass"))
+
+
+def _base64_forms(secret: bytes) -> Iterable[str]:
+    for offset in range(3):
+        text = base64.b64encode(b"\0" * offset + secret).decode("ascii")
+        # The first characters also hold bits of what stood before the secret, the last ones of what follows it.
+        first = (offset * 8 + 5) // 6
+        last = (offset + len(secret)) * 8 // 6
+        kept = text[first:last]
+        if len(kept) >= MIN_SECRET:
+            yield kept
+            yield kept.replace("+", "-").replace("/", "_")

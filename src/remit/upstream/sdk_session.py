@@ -1,0 +1,186 @@
+"""One opened session on the official SDK: negotiation, and requests whose answers nobody has judged yet.
+
+Decides which era is spoken. Answers come back as the server sent them: the SDK would reject a whole listing for one bad
+tool, list again before some calls, and raise for an output that does not fit its schema after the tool has run (measured
+with 2.3.0), so requests go through the dispatcher, below the SDK's typed layer. Messages, handshakes, correlation,
+progress and cancellation are the SDK's.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import anyio
+from mcp.client.session import ClientSession
+from mcp.shared.dispatcher import CallOptions, ProgressFnT
+from mcp.shared.exceptions import MCPError
+from mcp.shared.inbound import (
+    MCP_METHOD_HEADER,
+    MCP_NAME_HEADER,
+    MCP_PROTOCOL_VERSION_HEADER,
+    encode_header_value,
+    mcp_param_headers,
+    x_mcp_header_map,
+)
+from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+from mcp_types import (
+    CLIENT_CAPABILITIES_META_KEY,
+    CLIENT_INFO_META_KEY,
+    CONNECTION_CLOSED,
+    PROTOCOL_VERSION_META_KEY,
+    ErrorData,
+    Implementation,
+)
+from pydantic import ValidationError
+
+from remit import __version__
+from remit.core.canonical import JsonObject
+from remit.core.live import Era, ServerIdentity, UnreachableReason
+from remit.upstream.faults import SERVER_GONE, Fault
+from remit.upstream.http_transport import HTTP_STATUS, fault_of_error
+from remit.upstream.redaction import Redactor
+from remit.upstream.tap import ReadTap, WriteTap
+
+__all__ = ["RPC_ERROR", "Answered", "Negotiated", "SdkSession", "quiet_sdk_logging"]
+
+RPC_ERROR = "rpc_error"
+_SDK_CLOSED = ("Connection closed", "SSE stream")
+"""How the SDK words the end of a connection; a server may use the same code for errors of its own."""
+
+_CLIENT = Implementation(name="remit", version=__version__)
+
+
+def quiet_sdk_logging() -> None:
+    """Keep the SDK's and the HTTP client's log records to themselves.
+
+    They hold whole messages and URLs with their queries, so secrets; the protocol events say the same, masked.
+    """
+    for name in ("mcp", "client", "httpx2", "httpcore2"):
+        logger = logging.getLogger(name)
+        if logger.propagate:
+            logger.propagate = False
+            logger.addHandler(logging.NullHandler())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Negotiated:
+    """What a handshake settled; texts of the server are masked already."""
+
+    era: Era
+    protocol_version: str
+    server_info: ServerIdentity | None
+    capabilities: JsonObject
+    instructions: str | None
+
+
+class Answered(Fault):
+    """The server answered a handshake, and the answer is no: it is alive and speaks another era, or none."""
+
+
+class SdkSession:
+    """A session over tapped streams. An async context manager; must be left by the task that entered it."""
+
+    def __init__(self, read: ReadTap, write: WriteTap, redactor: Redactor):
+        self._dispatcher = JSONRPCDispatcher(read, write)
+        self._session = ClientSession(dispatcher=self._dispatcher, client_info=_CLIENT)
+        self._redactor = redactor
+        self._modern_version: str | None = None
+        self._version: str | None = None
+
+    async def __aenter__(self) -> "SdkSession":
+        await self._session.__aenter__()
+        return self
+
+    async def __aexit__(self, *exc: Any) -> None:
+        await self._session.__aexit__(*exc)
+
+    async def shake_hands(self, era: Era, seconds: float) -> Negotiated:
+        """Negotiate in one era.
+
+        Raises Answered where the server is alive and refuses, Fault `timeout` or `server_gone` otherwise.
+        """
+        method = "server/discover" if era is Era.MODERN else "initialize"
+        try:
+            with anyio.fail_after(seconds):
+                if era is Era.MODERN:
+                    await self._session.discover()
+                else:
+                    await self._session.initialize()
+        except TimeoutError as error:
+            raise Fault(UnreachableReason.TIMEOUT, f"no answer to {method} within {seconds:g} s") from error
+        except MCPError as error:
+            fault = self.fault_of(error.error, method)
+            if fault.code not in (RPC_ERROR, HTTP_STATUS):
+                raise fault from error
+            raise Answered(fault.reason, fault.message, rpc_code=fault.rpc_code) from error
+        except (ValidationError, RuntimeError) as error:
+            # The SDK's texts quote the answer; the type of the failure is enough.
+            raise Answered(UnreachableReason.PROTOCOL, f"the answer to {method} is not a valid one") from error
+        return self._settled(era)
+
+    def _settled(self, era: Era) -> Negotiated:
+        session = self._session
+        version = session.protocol_version or ""
+        self._version = version
+        self._modern_version = version if era is Era.MODERN else None
+        capabilities = session.server_capabilities
+        wire = capabilities.model_dump(mode="json", by_alias=True, exclude_none=True) if capabilities else {}
+        named = session.server_info
+        mask = self._redactor.text
+        return Negotiated(
+            era=era,
+            protocol_version=mask(version),
+            server_info=ServerIdentity(name=mask(named.name), version=mask(named.version)) if named else None,
+            capabilities=self._redactor.object(wire),
+            instructions=mask(session.instructions) if session.instructions else None,
+        )
+
+    async def request(
+        self,
+        method: str,
+        params: JsonObject,
+        *,
+        input_schema: JsonObject | None = None,
+        on_progress: ProgressFnT | None = None,
+    ) -> JsonObject:
+        """Send a request and return its result as it came, secrets masked. Raises Fault; waits as long as it takes."""
+        options = CallOptions()
+        if on_progress is not None:
+            options["on_progress"] = on_progress
+        stamped = self._stamped(method, dict(params), options, input_schema)
+        try:
+            result = await self._dispatcher.send_raw_request(method, stamped, options)
+        except MCPError as error:
+            raise self.fault_of(error.error, method) from error
+        return self._redactor.object(result)
+
+    def _stamped(
+        self, method: str, params: dict[str, Any], options: CallOptions, input_schema: JsonObject | None
+    ) -> Mapping[str, Any]:
+        headers = {MCP_PROTOCOL_VERSION_HEADER: self._version or ""}
+        options["headers"] = headers
+        if self._modern_version is None:
+            return params
+        meta = dict(cast("Mapping[str, Any]", params.get("_meta") or {}))
+        meta[PROTOCOL_VERSION_META_KEY] = self._modern_version
+        meta[CLIENT_INFO_META_KEY] = _CLIENT.model_dump(by_alias=True, mode="json", exclude_none=True)
+        meta[CLIENT_CAPABILITIES_META_KEY] = {}
+        headers[MCP_METHOD_HEADER] = method
+        name = params.get("name")
+        if method == "tools/call" and isinstance(name, str):
+            headers[MCP_NAME_HEADER] = encode_header_value(name)
+            declared = x_mcp_header_map(dict(input_schema or {}))
+            headers.update(mcp_param_headers(declared, params.get("arguments") or {}))
+        return {**params, "_meta": meta}
+
+    def fault_of(self, error: ErrorData, method: str) -> Fault:
+        """The fault behind a JSON-RPC error: ours, the end of the connection, or an answer of the server."""
+        message = self._redactor.text(error.message)
+        ours = fault_of_error(error)
+        if ours is not None:
+            return Fault(ours.reason, self._redactor.text(ours.message), code=ours.code)
+        if error.code == CONNECTION_CLOSED and error.message.startswith(_SDK_CLOSED):
+            return Fault(UnreachableReason.PROTOCOL, f"the server ended during {method}", code=SERVER_GONE)
+        detail = f"{method} was answered with error {error.code}: {message[:500]}"
+        return Fault(UnreachableReason.PROTOCOL, detail, code=RPC_ERROR, rpc_code=error.code)

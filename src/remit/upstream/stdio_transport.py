@@ -1,0 +1,293 @@
+"""A child process as an MCP transport, with our own byte layer.
+
+Decides what a line on stdout is: a message, noise, or a broken message. Lines are capped, undecodable bytes are replaced,
+noise is skipped and counted, stderr goes into a ring. The child gets the SDK's allow-list of variables and what the file
+declares, and nothing of ours; it leads its own session, and all that it started is ended with it.
+
+The SDK's own stdio client is not used because it has no line cap, grows its buffer quadratically, leaves the children of
+a server that exits politely alive, and must be closed by the task that opened it (all measured with 2.3.0). Here plain
+asyncio tasks pump the pipes, so any task may close.
+"""
+
+import asyncio
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from types import TracebackType
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.client.stdio import get_default_environment
+from mcp.shared.message import SessionMessage
+
+from remit.core.live import UnreachableReason
+from remit.upstream.faults import Fault
+from remit.upstream.lines import MAX_LINE, Broken, LineSplitter, Noise, read_line
+from remit.upstream.processes import ProcessMark, end_group, end_processes, family_of
+from remit.upstream.references import ResolvedStdio
+
+__all__ = ["STDERR_RING", "StdioTransport", "Streams"]
+
+STDERR_RING = 64 * 1024
+"""Bytes of stderr that are kept: the last ones."""
+
+_CHUNK = 64 * 1024
+_POLL = 0.01
+_DRAIN_AFTER_EXIT = 0.25
+_KILL_WAIT = 2.0
+
+Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
+
+
+class StdioTransport:
+    """One child process. An async context manager that yields (read, write) streams of SessionMessage.
+
+    Entering raises Fault `start_failed` where the process cannot be started. `polite_seconds` is how long the child may
+    take to exit after its stdin was closed, and again after SIGTERM; then it is killed.
+    """
+
+    def __init__(
+        self,
+        launch: ResolvedStdio,
+        *,
+        environ: Mapping[str, str],
+        on_noise: Callable[[str], None],
+        polite_seconds: float = 2.0,
+    ):
+        self._launch = launch
+        self._environ = environ
+        self._on_noise = on_noise
+        self._polite_seconds = polite_seconds
+        self._process: subprocess.Popen[bytes] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._pipes: list[asyncio.BaseTransport] = []
+        self._stderr = bytearray()
+        self.received = 0
+        self.noise = 0
+        self.fault: Fault | None = None
+        self.exit_code: int | None = None
+
+    async def __aenter__(self) -> Streams:
+        self._process = self._spawn()
+        self._to_session, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        write, self._from_session = anyio.create_memory_object_stream[SessionMessage](0)
+        self._ends = (self._to_session, read, write, self._from_session)
+        try:
+            await self._connect_pipes(self._process)
+        except BaseException:
+            await self.__aexit__(None, None, None)
+            raise
+        return read, write
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for end in self._ends:
+            end.close()
+        try:
+            await self._stop()
+        finally:
+            self.kill()
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            for pipe in self._pipes:
+                _close_pipe(pipe)
+            # One pass, so that the closed pipes are released before whoever asked goes on.
+            await asyncio.sleep(0)
+
+    @property
+    def pid(self) -> int | None:
+        """The child's process number, None before it was started."""
+        return self._process.pid if self._process else None
+
+    async def exit_status(self, seconds: float) -> int | None:
+        """The child's exit code (a negative signal number), or None while it still runs after `seconds`."""
+        process = self._process
+        if process is None or (process.returncode is None and not await _exits_within(process, seconds)):
+            return None
+        if process.returncode is not None:
+            return process.returncode
+        ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if ended is None:
+            return None
+        return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+
+    def stderr_text(self) -> str:
+        """What is kept of stderr, undecodable bytes replaced."""
+        return self._stderr.decode("utf-8", "replace")
+
+    def kill(self) -> None:
+        """End the child and all that it started, at once and without waiting for anything but the kernel."""
+        process = self._process
+        if process is None or process.returncode is not None:
+            return
+        family = self._family(process)
+        end_group(process.pid, signal.SIGKILL)
+        end_processes(family)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=_KILL_WAIT)
+        self.exit_code = process.returncode
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        launch = self._launch
+        try:
+            return subprocess.Popen(  # noqa: S603 (starting the reviewed command is the purpose)
+                launch.command,
+                bufsize=0,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=self._child_environment(),
+                cwd=launch.cwd,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
+            what = "the working directory" if not launch.cwd.is_dir() else launch.command[0]
+            raise Fault(UnreachableReason.START_FAILED, f"{what} cannot be started: {why}") from error
+
+    def _child_environment(self) -> dict[str, str]:
+        # The allow-list of names is the SDK's, the values are those of the environment that was given to us.
+        inherited = {name: self._environ[name] for name in get_default_environment() if name in self._environ}
+        return inherited | dict(self._launch.env)
+
+    async def _connect_pipes(self, process: subprocess.Popen[bytes]) -> None:
+        loop = asyncio.get_running_loop()
+        assert process.stdin and process.stdout and process.stderr  # noqa: S101 (all three were asked for)
+        stdout, stderr = asyncio.StreamReader(), asyncio.StreamReader()
+        for reader, pipe in ((stdout, process.stdout), (stderr, process.stderr)):
+            self._pipes.append((await loop.connect_read_pipe(_protocol_for(reader), pipe))[0])
+        transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, process.stdin)
+        self._pipes.append(transport)
+        self._stdin = asyncio.StreamWriter(transport, protocol, None, loop)
+        pumps = (self._read_stdout(stdout), self._read_stderr(stderr), self._write_stdin(), self._watch(process))
+        self._tasks = [asyncio.create_task(pump) for pump in pumps]
+
+    async def _read_stdout(self, reader: asyncio.StreamReader) -> None:
+        splitter = LineSplitter()
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, ConnectionError):
+            async with self._to_session:
+                while chunk := await reader.read(_CHUNK):
+                    self.received += len(chunk)
+                    for line in splitter.feed(chunk):
+                        await self._take(line)
+                    if splitter.overlong:
+                        self._fail(UnreachableReason.TOO_LARGE, f"a line on stdout is longer than {MAX_LINE} bytes")
+                    if self.fault:
+                        return
+                if splitter.rest.strip():
+                    self._on_unfinished(splitter.rest)
+        # Somebody must go on reading, or a server that still writes cannot see that its stdin was closed.
+        while await reader.read(_CHUNK):
+            pass
+
+    async def _take(self, line: bytes) -> None:
+        match read_line(line):
+            case Noise(text=text):
+                if text:
+                    self.noise += 1
+                    self._on_noise(text)
+            case Broken(text=text, why=why):
+                self._fail(UnreachableReason.PROTOCOL, f"a line on stdout {why}: {text}")
+            case SessionMessage() as message:
+                await self._to_session.send(message)
+
+    def _on_unfinished(self, rest: bytes) -> None:
+        self.noise += 1
+        self._on_noise(rest.decode("utf-8", "replace"))
+
+    def _fail(self, reason: UnreachableReason, detail: str) -> None:
+        self.fault = self.fault or Fault(reason, detail)
+
+    async def _read_stderr(self, reader: asyncio.StreamReader) -> None:
+        while chunk := await reader.read(_CHUNK):
+            self._stderr += chunk
+            del self._stderr[:-STDERR_RING]
+
+    async def _write_stdin(self) -> None:
+        # A pipe that breaks ends nothing here: the watcher sees the death, and stdout may still hold an answer.
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, ConnectionError):
+            async with self._from_session:
+                async for item in self._from_session:
+                    text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+                    self._stdin.write(text.encode("utf-8", "replace") + b"\n")
+                    await self._stdin.drain()
+
+    async def _watch(self, process: subprocess.Popen[bytes]) -> None:
+        await _until_exit(process)
+        # A grandchild may hold stdout open for ever, so the end of the process counts, not the end of the pipe.
+        await asyncio.sleep(_DRAIN_AFTER_EXIT)
+        self._to_session.close()
+
+    def _family(self, process: subprocess.Popen[bytes]) -> frozenset[ProcessMark]:
+        pipes = frozenset(
+            f"pipe:[{os.fstat(pipe.fileno()).st_ino}]"
+            for pipe in (process.stdout, process.stderr)
+            if pipe is not None and not pipe.closed
+        )
+        return family_of(process.pid, pipes)
+
+    async def _stop(self) -> None:
+        process = self._process
+        if process is None or process.returncode is not None:
+            return
+        before = self._family(process)
+        if len(self._pipes) == 3:  # noqa: PLR2004 (stdout, stderr and stdin are connected)
+            self._pipes[2].close()
+        if not await _exits_within(process, self._polite_seconds):
+            before |= self._family(process)
+            end_group(process.pid, signal.SIGTERM)
+            await _exits_within(process, self._polite_seconds)
+        self.kill()
+        end_processes(before)
+
+
+def _protocol_for(reader: asyncio.StreamReader) -> Callable[[], asyncio.StreamReaderProtocol]:
+    return lambda: asyncio.StreamReaderProtocol(reader)
+
+
+def _close_pipe(pipe: asyncio.BaseTransport) -> None:
+    if isinstance(pipe, asyncio.WriteTransport):
+        # close() would wait for the buffer of a server that reads no more.
+        pipe.abort()
+    else:
+        pipe.close()
+
+
+def _has_exited(process: subprocess.Popen[bytes]) -> bool:
+    """Whether the child ended. It is not reaped: until then its number cannot become a stranger's."""
+    if process.returncode is not None:
+        return True
+    try:
+        return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    except ChildProcessError:
+        return True
+
+
+async def _exits_within(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    try:
+        async with asyncio.timeout(seconds):
+            await _until_exit(process)
+    except TimeoutError:
+        return False
+    return True
+
+
+async def _until_exit(process: subprocess.Popen[bytes]) -> None:
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except (OSError, AttributeError):
+        while not _has_exited(process):
+            await asyncio.sleep(_POLL)
+        return
+    loop = asyncio.get_running_loop()
+    exited = asyncio.Event()
+    loop.add_reader(descriptor, exited.set)
+    try:
+        await exited.wait()
+    finally:
+        loop.remove_reader(descriptor)
+        os.close(descriptor)
