@@ -1,0 +1,129 @@
+"""Where the findings of one reading are collected: sorted, bounded, each with its source line, no secret in any of them.
+
+Decides which text of a file may be shown beside a finding. It does not decide what is wrong (the other modules of this
+package do) and renders nothing.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from remit.config.credentials import mask_line
+from remit.core.diagnostics import Diagnostic, Severity, Source
+
+__all__ = ["MAX_FINDINGS", "Findings", "Span"]
+
+MAX_FINDINGS = 1000
+"""A file with more is not read by anybody; the rest is dropped, which a last finding says."""
+
+_MAX_EXCERPT = 400
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A stretch of a file from its first character to the one after its last, lines and columns counted from 1."""
+
+    start: Source
+    end_line: int
+    end_column: int
+
+
+class Findings:
+    """Collects diagnostics in any order and gives them back sorted by place.
+
+    `texts` holds the text of each file by the path that its sources name; a file that could not be decoded is absent.
+    """
+
+    def __init__(self, texts: Mapping[str, str]):
+        self._texts = texts
+        self._lines: dict[str, list[str]] = {}
+        self._found: list[Diagnostic] = []
+        self._hidden: list[Span] = []
+        self._dropped = False
+
+    @property
+    def full(self) -> bool:
+        """Whether further findings are dropped; a costly search for a suggestion is pointless then."""
+        return len(self._found) >= MAX_FINDINGS
+
+    @property
+    def rejecting(self) -> bool:
+        """Whether any finding so far is an error."""
+        return any(found.severity is Severity.ERROR for found in self._found)
+
+    def add(
+        self,
+        code: str,
+        source: Source,
+        message: str,
+        *,
+        hint: str | None = None,
+        address: str | None = None,
+        severity: Severity = Severity.ERROR,
+    ) -> None:
+        """Report one thing. Neither message nor hint may hold a value that could be a secret."""
+        if self.full:
+            self._dropped = True
+            return
+        self._found.append(
+            Diagnostic(code=code, message=message, severity=severity, address=address, source=source, hint=hint)
+        )
+
+    def hide(self, span: Span) -> None:
+        """Keep the characters of a span out of every excerpt, also of findings that only share its line."""
+        self._hidden.append(span)
+
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Everything reported, by file, line, column and code, with excerpts."""
+        found = sorted(self._found, key=_order)
+        if self._dropped:
+            found.append(
+                Diagnostic(
+                    code="too-many-findings",
+                    message=f"there are more than {MAX_FINDINGS} findings; only these are shown",
+                )
+            )
+        return tuple(self._with_excerpt(diagnostic) for diagnostic in found)
+
+    def _with_excerpt(self, diagnostic: Diagnostic) -> Diagnostic:
+        source = diagnostic.source
+        return Diagnostic(
+            code=diagnostic.code,
+            message=diagnostic.message,
+            severity=diagnostic.severity,
+            address=diagnostic.address,
+            source=source,
+            hint=diagnostic.hint,
+            excerpt=self._excerpt(source) if source else None,
+        )
+
+    def _excerpt(self, source: Source) -> str | None:
+        lines = self._lines_of(source.file)
+        if not 1 <= source.line <= len(lines) or source.column > _MAX_EXCERPT:
+            return None
+        # Cut before masking, as a line can be megabytes long, but far enough behind the end that no token is cut in two.
+        line = lines[source.line - 1][: _MAX_EXCERPT * 4]
+        for span in self._hidden:
+            if span.start.file == source.file:
+                line = _blank(line, source.line, span)
+        return mask_line(line)[:_MAX_EXCERPT]
+
+    def _lines_of(self, file: str) -> list[str]:
+        if file not in self._lines:
+            self._lines[file] = _LINE_BREAK.split(self._texts[file]) if file in self._texts else []
+        return self._lines[file]
+
+
+def _order(diagnostic: Diagnostic) -> tuple[str, int, int, str]:
+    source = diagnostic.source
+    return (source.file, source.line, source.column, diagnostic.code) if source else ("", 0, 0, diagnostic.code)
+
+
+def _blank(line: str, number: int, span: Span) -> str:
+    """The line with the part of it that lies in the span as asterisks, one each, so that a caret still fits."""
+    if not span.start.line <= number <= span.end_line:
+        return line
+    first = span.start.column - 1 if number == span.start.line else 0
+    last = span.end_column - 1 if number == span.end_line else len(line)
+    return line[:first] + "*" * (min(last, len(line)) - first) + line[last:]
