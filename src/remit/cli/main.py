@@ -1,5 +1,104 @@
-"""The `remit` command."""
+"""The `remit` command: finds the command that is meant, and turns every ending into an exit code.
+
+Decides exit codes for usage errors (64, as click's own 2 would read as "changes present" in CI), interrupts and defects.
+No traceback reaches a user unless REMIT_DEBUG is set.
+"""
+
+import os
+import sys
+from importlib import import_module
+
+import click
+
+from remit import __version__
+
+__all__ = ["cli", "main"]
+
+_COMMANDS = {
+    "apply": "Carry out a plan: attach, detach and refresh exactly what it shows.",
+    "db": "Create or upgrade the database.",
+    "discover": "List what the servers advertise now; attaches nothing.",
+    "explain": "Explain a code that an error, a problem or a finding carries.",
+    "init": "Write a first mcp.yaml here and create the embedded database.",
+    "plan": "Show what apply would do; writes nothing.",
+    "schema": "Print the JSON Schema of mcp.yaml or of saved plans.",
+    "show": "Show a saved plan.",
+    "status": "Show what the database holds for this workspace.",
+    "validate": "Check mcp.yaml: no network, no secrets, no database.",
+}
+"""Every command and its line in the help. A command's module is imported when it runs, or when its own help is asked for."""
+
+INTERRUPTED = 130
+
+
+class _Commands(click.Group):
+    """A group that knows its commands' names and imports none of them for `remit --help`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module = import_module(f"remit.cli.commands.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(_COMMANDS.items()))
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="remit")
+def cli() -> None:
+    """A declarative control plane for MCP tools.
+
+    Commit mcp.yaml, look at `remit plan`, run `remit apply`. Whatever no one declared gets the most restrictive policy.
+
+    Exit codes: 0 fine, 1 error, 2 changes (--detailed-exitcode), 3 refused or held, 4 incomplete, 5 plan stale,
+    6 workspace busy, 64 usage.
+    """
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line and exit."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line and give its exit code."""
+    try:
+        cli.main(args=arguments, prog_name="remit", standalone_mode=False)
+    except click.exceptions.Exit as ending:
+        return ending.exit_code
+    except click.ClickException as error:
+        error.show(file=sys.stderr)
+        return 64
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("remit: interrupted", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader went away (`remit plan | head`); the interpreter would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:  # noqa: BLE001 (the last frame: whatever it is, it must not reach a user raw)
+        return _report(error)
+    return 0
+
+
+def _report(error: Exception) -> int:
+    from remit.cli.terminal import Terminal
+    from remit.errors import InternalError, RemitError
+
+    if os.environ.get("REMIT_DEBUG"):
+        import traceback
+
+        traceback.print_exception(error)
+    if not isinstance(error, RemitError):
+        error = InternalError(
+            f"remit failed in a way it should not: {type(error).__name__}",
+            hint="run again with REMIT_DEBUG=1 and report what it prints",
+        )
+    Terminal.of(colour=True).fail(error)
+    return error.exit_code

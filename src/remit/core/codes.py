@@ -19,4 +19,85 @@ class Explanation:
     fix: str
 
 
-PLAN_CODES: Mapping[str, Explanation] = {}
+PLAN_CODES: Mapping[str, Explanation] = {
+    "tool-not-advertised": Explanation(
+        "The file selects a tool that the server does not list.",
+        "A misspelt or removed name would otherwise look like a tool that is simply not there yet.",
+        "correct the name (`remit discover SERVER` lists them), or remove it from `include`.",
+    ),
+    "tool-quarantined": Explanation(
+        "The server lists the tool in a form that cannot be used.",
+        "A schema that is invalid, too large or points elsewhere would break the assistant's whole tool list.",
+        "have it mended on the server; leave it out of `include` until then. Its neighbours are not affected.",
+    ),
+    "pattern-matches-nothing": Explanation(
+        "A glob under `include` matches no tool of a complete listing.",
+        "It is legal, as tools may come later, but it is usually a misspelling.",
+        "look at `remit discover SERVER` and correct the pattern.",
+    ),
+    "policy-unmatched": Explanation(
+        "A policy entry under a server's `tools:` names no tool that the server lists.",
+        "A misspelt name leaves the tool that was meant under the server's looser or stricter policy.",
+        "correct the name, or remove the entry.",
+    ),
+    "alias-clash": Explanation(
+        "Two tools want the same model-facing name on one assistant (names that differ by case only are the same).",
+        "A model calls tools by that name alone; giving it twice would send a call to the wrong tool.",
+        "give one of them another name under `aliases:`. Names that are attached already stay as they are.",
+    ),
+    "alias-historic": Explanation(
+        "An attached tool keeps an alias that would come out otherwise today.",
+        "Aliases are durable: stored conversations, prompts and logs know the tool by its name.",
+        "nothing to do; declare another name under `aliases:` if you want it changed, which the plan shows as a danger.",
+    ),
+    "alias-reserved": Explanation(
+        "An attached tool has a name that is reserved for the platform by now.",
+        "A reserved name may be routed to the platform's own tool; existing attachments are not broken for it.",
+        "give the tool another name under `aliases:` when its users can follow.",
+    ),
+    "definition-lost": Explanation(
+        "The recorded definition of an attachment was changed outside remit, and the approved one is not to be had.",
+        "Its digest no longer matches its text, so nobody knows what the model would read.",
+        "restore the database from a backup, or remove the tool from the file, apply, select it again and apply.",
+    ),
+    "ambiguous-match": Explanation(
+        "One declared server could be either of two registrations: one has its name, the other its endpoint.",
+        "Guessing would hand one server's attachments and aliases to the other.",
+        "make the two changes in two applies, or keep the old name declared until the first is applied.",
+    ),
+    "registered-elsewhere": Explanation(
+        "Another workspace of the same owner registered this endpoint.",
+        "Two workspaces that both manage one registration would undo each other's changes.",
+        "remove it from one of them, or set `instance:` where the endpoint is registered twice on purpose.",
+    ),
+    "not-owner": Explanation(
+        "The rows belong to another principal than the file's `owner`.",
+        "Only an owner changes registrations, assistants and attachments.",
+        "set the right `owner:`, or choose another name or workspace.",
+    ),
+    "still-used": Explanation(
+        "A registration is no longer declared here, but tools of it are attached by another workspace.",
+        "Deleting it would take tools from assistants that this file does not manage.",
+        "declare the server again, or detach its tools in the other workspace first.",
+    ),
+    "too-many-detaches": Explanation(
+        "A plan detaches more than max(3, 30 %) of a server's, an assistant's or the workspace's attachments.",
+        "Such a plan is far more often a broken file, a wrong branch or a wrong database than a wish. Nothing is applied.",
+        "look at the plan; if it is meant, pass `--allow-detach N` with exactly the number it states.",
+    ),
+    "assistant-emptied": Explanation(
+        "A plan leaves an assistant without any tool.",
+        "An assistant without tools is broken for its users, and a lost file section looks just like this.",
+        "look at the plan; if it is meant, pass `--allow-detach N` with exactly the number it states.",
+    ),
+    "desired-emptied": Explanation(
+        "The file asks for nothing any more, while the database holds attachments or registrations.",
+        "An emptied file is far more often an accident than a wish.",
+        "look at the file; if it is meant, pass `--allow-detach N` with exactly the number stated.",
+    ),
+    "accept-mismatch": Explanation(
+        "`--accept` named a digest that is not the definition's that is offered now.",
+        "The acceptance was for another text; the server changed it again.",
+        "look at the change in the plan, and accept its digest if it is right.",
+    ),
+}

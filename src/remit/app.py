@@ -1,0 +1,167 @@
+"""The composition root: real clocks, ids, files and connections, put behind the ports.
+
+The only module that knows which implementation stands behind which port, and the only one that reads a clock or makes an
+id. Decides nothing else; imports what it composes only when it is asked for it, so that a command pays for what it uses.
+"""
+
+import getpass
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from remit.core.definition import Definition
+from remit.core.operations import Change
+from remit.core.ports import ServerLister, Store
+from remit.core.recorded import Recorded
+from remit.errors import NoDatabase, UsageError
+
+if TYPE_CHECKING:
+    from remit.core.events import EventSink, ProtocolEvent
+    from remit.store.location import Location
+
+__all__ = ["Database", "Host", "NoCaches", "NoSink", "difference", "host_of"]
+
+DATABASE_VARIABLE = "REMIT_DATABASE_URL"
+EMBEDDED = Path(".remit") / "remit.db"
+"""Where the embedded database lies, beside mcp.yaml."""
+
+GIT_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """The machine a run happens on: its variables, interpreter, clock and source of ids."""
+
+    environ: Mapping[str, str]
+    python: str
+    clock: Callable[[], datetime]
+    new_id: Callable[[], str]
+
+    def actor(self) -> str:
+        """Who acts, as a principal: `user:NAME`."""
+        try:
+            return f"user:{getpass.getuser()}"
+        except (OSError, KeyError):
+            return "user:unknown"
+
+    def commit(self, folder: Path) -> str | None:
+        """The git commit checked out around a folder; None outside a repository or without git."""
+        if not any((parent / ".git").exists() for parent in (folder, *folder.parents)):
+            return None
+        try:
+            answer = subprocess.run(  # noqa: S603 (fixed words and a folder, no shell)
+                ["git", "-C", str(folder), "rev-parse", "HEAD"],  # noqa: S607 (the user's git is the one that is meant)
+                capture_output=True,
+                text=True,
+                timeout=GIT_SECONDS,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        return answer.stdout.strip() or None
+
+    def database(self, base_dir: Path, workspace: str | None = None) -> "Database":
+        """The database for the configuration in a folder: REMIT_DATABASE_URL, else the embedded one beside the file.
+
+        Raises StoreError for a URL that this version cannot use, UsageError where `workspace` is `default` and the
+        database is not the embedded one, as rows of two repositories would meet under one name there.
+        """
+        from remit.store.location import Location
+
+        url = self.environ.get(DATABASE_VARIABLE) or None
+        if url is not None and workspace == "default":
+            raise UsageError(
+                "workspace 'default' is only for the embedded database",
+                code="workspace-default",
+                place=DATABASE_VARIABLE,
+                hint="give the configuration a `workspace:` of its own before it shares a database",
+            )
+        return Database(self, Location.parse(url, default=base_dir / EMBEDDED))
+
+    def lister(self, base_dir: Path, sink: "EventSink") -> ServerLister:
+        """A lister of MCP servers for the configuration in a folder; protocol events go to `sink` under a new trace."""
+        from remit.upstream.discovery import McpServerLister
+
+        return McpServerLister(
+            environ=self.environ,
+            base_dir=base_dir,
+            python=self.python,
+            clock=self.clock,
+            new_id=self.new_id,
+            sink=sink,
+            trace_id=self.new_id(),
+        )
+
+
+def host_of(environ: Mapping[str, str] | None = None) -> Host:
+    """The host this process runs on."""
+    return Host(
+        environ=dict(os.environ if environ is None else environ),
+        python=sys.executable,
+        clock=lambda: datetime.now(UTC),
+        new_id=lambda: uuid.uuid4().hex,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """One database by its location, which may not exist yet."""
+
+    host: Host
+    location: "Location"
+
+    def __str__(self) -> str:
+        return str(self.location)
+
+    def exists(self) -> bool:
+        """Whether there is a database to open."""
+        from remit.store.location import exists
+
+        return exists(self.location)
+
+    def open(self) -> Store:
+        """Open it. Raises NoDatabase, DatabaseVersion or DatabaseUnusable."""
+        from remit.store.database import open_store
+
+        return open_store(self.location, new_id=self.host.new_id, clock=self.host.clock)
+
+    def recorded(self) -> tuple[Store | None, Recorded]:
+        """The store and what it holds; no store and nothing where there is no database yet."""
+        try:
+            store = self.open()
+        except NoDatabase:
+            return None, Recorded()
+        return store, store.recorded()
+
+    def create_or_upgrade(self) -> str:
+        """Create it, or bring its schema to this version; says which, in a word."""
+        from remit.store.database import create_or_upgrade
+
+        return create_or_upgrade(self.location)
+
+
+def difference(before: Definition, after: Definition) -> tuple[Change, ...]:
+    """The changed paths between two definitions; its library is loaded at the first difference."""
+    from remit.reconcile.diff import definition_diff
+
+    return definition_diff(before, after)
+
+
+class NoSink:
+    """An event sink for runs that keep no protocol trace."""
+
+    def record(self, event: "ProtocolEvent") -> None:
+        """Drop the event."""
+
+
+class NoCaches:
+    """Cache invalidation where nothing in this process caches: other processes compare the assistant's revision."""
+
+    def assistants_changed(self, owner: str, assistants: Sequence[str]) -> None:
+        """Nothing to forget."""

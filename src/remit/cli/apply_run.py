@@ -1,0 +1,206 @@
+"""One run of `remit apply`, step by step: show, ask, carry out, report.
+
+Decides what counts as an approval (a saved plan, a digest, a person's yes, `--auto-approve` for what the file asks for) and
+what the run ends with. What is held needs an acceptance of its own: `--auto-approve` never gives one.
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from remit.app import NoCaches
+from remit.cli.applied import applied_document, applied_text
+from remit.cli.session import PlanFlags, Session, open_session
+from remit.core.acceptance import acceptance_of
+from remit.core.operations import Attach, Origin, Refresh
+from remit.core.plan import Plan
+from remit.core.planner import PlanRequest
+from remit.core.ports import Store
+from remit.core.report import DiscoveryLine, PlanReport
+from remit.errors import NoDatabase, NotApproved, PlanStale
+from remit.reconcile.applying import Applied, ApprovedDigest, ApprovedPlan, Inputs, apply
+from remit.reconcile.outcome import ExitCode, first_of, plan_exit
+from remit.reconcile.planning import Surroundings
+from remit.reconcile.saved import acceptances_of, read_plan, write_plan
+from remit.render.diagnostics import diagnostics_text
+from remit.render.document import plan_document
+from remit.render.plan_text import plan_text
+from remit.render.shapes import PlanDocument
+
+__all__ = ["ApplyFlags", "run_apply"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplyFlags:
+    """The flags of apply beside those that shape its plan. `lock_timeout` is in seconds."""
+
+    plan: Path | None
+    json: bool
+    out: Path | None
+    detailed: bool
+    require_complete: bool
+    auto_approve: bool
+    approve_digest: str | None
+    create_db: bool
+    lock_timeout: float
+    colour: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    session: Session
+    flags: ApplyFlags
+    discovery: tuple[DiscoveryLine, ...]
+    surroundings: Surroundings
+
+    def report(self, request: PlanRequest) -> PlanReport:
+        return self.session.report(self.discovery, request, self.surroundings)
+
+
+def run_apply(config: Path, plan_flags: PlanFlags, flags: ApplyFlags) -> ExitCode:
+    """Run apply and give its exit code. Raises RemitError where nothing was done."""
+    saved = None if flags.plan is None else read_plan(flags.plan)
+    session = open_session(config, colour=flags.colour)
+    _require_database(session, flags)
+    discovery = session.discovery(plan_flags, attach_from_cache=False)
+    run = _Run(session, flags, discovery, session.surroundings())
+    request = session.request(plan_flags)
+    if saved is not None:
+        return _apply_saved(run, request, saved)
+    return _apply_fresh(run, request)
+
+
+def _require_database(session: Session, flags: ApplyFlags) -> None:
+    """Refuse early where nobody could allow a new database: a forgotten URL in CI must not plan everything anew."""
+    asked = session.terminal.interactive and not flags.auto_approve
+    if session.store is None and not flags.create_db and not asked:
+        raise NoDatabase(
+            "there is no database",
+            place=str(session.database),
+            hint="create it with `remit init`, `remit db upgrade` or --create-db, or set REMIT_DATABASE_URL to the right one",
+        )
+
+
+# --- a saved plan ------------------------------------------------------------------------------------------------------
+
+
+def _apply_saved(run: _Run, request: PlanRequest, saved: PlanDocument) -> ExitCode:
+    request = replace(request, accept=(*request.accept, *acceptances_of(saved)), scope=None)
+    report = run.report(replace(request, accept=()))
+    if run.flags.require_complete and not report.plan.complete:
+        return _incomplete(run, report.plan)
+    return _carry_out(run, request, ApprovedPlan(saved))
+
+
+# --- a plan made now ---------------------------------------------------------------------------------------------------
+
+
+def _apply_fresh(run: _Run, request: PlanRequest) -> ExitCode:
+    report = run.report(request)
+    document = plan_document(report)
+    _show(run, document)
+    if report.plan.vetoes:
+        return plan_exit(report.plan, detailed=False)
+    if run.flags.require_complete and not report.plan.complete:
+        return _incomplete(run, report.plan)
+    request = _approve(run, report, document, request)
+    document = plan_document(run.report(request))
+    if run.flags.out is not None:
+        write_plan(run.flags.out, document)
+    return _carry_out(run, request, ApprovedDigest(document["digest"]))
+
+
+def _show(run: _Run, document: PlanDocument) -> None:
+    terminal = run.session.terminal
+    if run.flags.json:
+        terminal.note(plan_text(document, colour=terminal.error_colour, width=terminal.width))
+    else:
+        terminal.result(plan_text(document, colour=terminal.colour, width=terminal.width))
+
+
+def _approve(run: _Run, report: PlanReport, document: PlanDocument, request: PlanRequest) -> PlanRequest:
+    """The request as it was approved. Raises NotApproved, or PlanStale where another digest was approved."""
+    flags, terminal, plan = run.flags, run.session.terminal, report.plan
+    if flags.approve_digest is not None:
+        if flags.approve_digest != document["digest"]:
+            raise PlanStale(
+                f"the plan that comes out is {document['digest']}, not the approved {flags.approve_digest}",
+                hint="look at the plan above; approve its digest, or find out what changed",
+            )
+        return request
+    if flags.auto_approve or not (plan.operations or plan.held):
+        return request
+    if not terminal.interactive:
+        raise NotApproved(
+            "nobody is there to approve this plan",
+            hint="run `remit plan --out plan.json` and `remit apply plan.json`, or pass --approve-digest or --auto-approve",
+        )
+    if plan.operations and not terminal.ask(_question(run, plan)):
+        raise NotApproved("not approved; nothing was done")
+    return _accept_held(run, plan, request)
+
+
+def _question(run: _Run, plan: Plan) -> str:
+    creating = f" This creates the database {run.session.database}." if run.session.store is None else ""
+    return f"Apply {len(plan.operations)} operations?{creating}"
+
+
+def _accept_held(run: _Run, plan: Plan, request: PlanRequest) -> PlanRequest:
+    """Ask apart for what the servers said: a yes to the file's operations is none to theirs."""
+    held = [each.operation for each in plan.held]
+    waiting = [each for each in held if isinstance(each, Attach | Refresh)]
+    if not waiting:
+        return request
+    if not run.session.terminal.ask(f"Also accept the {len(waiting)} held changes shown above?"):
+        return request
+    return replace(request, accept=(*request.accept, *(acceptance_of(each) for each in waiting)))
+
+
+# --- carrying out ------------------------------------------------------------------------------------------------------
+
+
+def _carry_out(run: _Run, request: PlanRequest, approval: ApprovedDigest | ApprovedPlan) -> ExitCode:
+    session, flags = run.session, run.flags
+    applied = apply(
+        _store(run),
+        Inputs(desired=session.desired, discovery=run.discovery, request=request, surroundings=run.surroundings),
+        approval,
+        actor=session.host.actor(),
+        at=session.host.clock(),
+        lock_timeout=flags.lock_timeout,
+        caches=NoCaches(),
+    )
+    _tell(run, applied)
+    return _exit(applied, detailed=flags.detailed)
+
+
+def _store(run: _Run) -> Store:
+    if run.session.store is not None:
+        return run.session.store
+    run.session.database.create_or_upgrade()
+    return run.session.database.open()
+
+
+def _tell(run: _Run, applied: Applied) -> None:
+    terminal = run.session.terminal
+    if applied.vetoes:
+        terminal.note(diagnostics_text(applied.vetoes, colour=terminal.error_colour))
+    if run.flags.json:
+        terminal.document(applied_document(applied))
+    else:
+        terminal.result(applied_text(applied))
+
+
+def _exit(applied: Applied, *, detailed: bool) -> ExitCode:
+    plan = applied.plan
+    if applied.vetoes:
+        return ExitCode.REFUSED
+    held_file = any(held.operation.origin is Origin.FILE for held in plan.held)
+    refused = ExitCode.REFUSED if held_file else ExitCode.OK
+    incomplete = ExitCode.INCOMPLETE if applied.failures or not plan.complete else ExitCode.OK
+    changed = ExitCode.CHANGES if detailed and (applied.done or plan.held) else ExitCode.OK
+    return first_of(refused, incomplete, changed)
+
+
+def _incomplete(run: _Run, plan: Plan) -> ExitCode:
+    run.session.terminal.note("nothing was done: the plan is incomplete and --require-complete was given")
+    return first_of(plan_exit(plan, detailed=False), ExitCode.INCOMPLETE)

@@ -1,0 +1,47 @@
+"""Every code there is, gathered from the packages that raise them, with the ones of the command line itself."""
+
+from collections.abc import Mapping
+
+from remit.core.codes import Explanation
+
+__all__ = ["CODES", "all_codes"]
+
+CODES: Mapping[str, Explanation] = {
+    "usage": Explanation(
+        "The command line cannot be meant as it stands.",
+        "A misspelt flag, server or address that matched nothing would otherwise look like nothing to do.",
+        "mend the command line as the message says; `remit COMMAND --help` shows every flag. Exit code 64.",
+    ),
+    "workspace-default": Explanation(
+        "The workspace `default` was used with a database that others may share.",
+        "Rows belong to a workspace; two repositories that both call theirs `default` would detach each other's tools.",
+        "give the configuration a `workspace:` of its own.",
+    ),
+    "not-approved": Explanation(
+        "Apply needs an approval and there is no terminal to ask on.",
+        "What no person approved reaches no model; a plan that nobody looked at is not approved by being run.",
+        "pass a reviewed plan (`remit apply PLAN`), its digest (`--approve-digest`), or `--auto-approve` for what the "
+        "reviewed file asks for.",
+    ),
+    "file-exists": Explanation(
+        "`remit init` would overwrite a file.",
+        "A configuration is written once and edited from then on.",
+        "edit the file that is there, or run `remit init` in another folder.",
+    ),
+    "internal-error": Explanation(
+        "Something that cannot happen did: a defect of remit.",
+        "Whatever was not committed yet was rolled back; nothing is half-applied.",
+        "run again with REMIT_DEBUG=1 and report what it prints.",
+    ),
+}
+
+
+def all_codes() -> Mapping[str, Explanation]:
+    """Codes of all packages, by slug."""
+    from remit.config.codes import CODES as CONFIG_CODES
+    from remit.core.codes import PLAN_CODES
+    from remit.reconcile.codes import CODES as RECONCILE_CODES
+    from remit.store.codes import CODES as STORE_CODES
+    from remit.upstream.codes import CODES as UPSTREAM_CODES
+
+    return {**PLAN_CODES, **CONFIG_CODES, **STORE_CODES, **UPSTREAM_CODES, **RECONCILE_CODES, **CODES}

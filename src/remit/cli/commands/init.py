@@ -1,0 +1,45 @@
+"""`remit init`: a first mcp.yaml, its schema for the editor, and the embedded database."""
+
+import json
+from pathlib import Path
+
+import click
+
+from remit.app import host_of
+from remit.cli.options import file_option
+from remit.cli.terminal import Terminal
+from remit.config.json_schema import mcp_schema
+from remit.config.starter import starter_text
+from remit.errors import UsageError
+
+__all__ = ["command"]
+
+
+@click.command(name="init")
+@file_option
+def command(*, config: Path) -> None:
+    """Write a commented mcp.yaml, schemas/mcp.schema.json beside it, and create the database.
+
+    Overwrites no configuration. The database stays out of version control: .remit/ gets a .gitignore of its own.
+    """
+    if config.exists():
+        raise UsageError(
+            "the file exists already", code="file-exists", place=str(config), hint="edit it, or name another with -f"
+        )
+    terminal = Terminal.of(colour=False)
+    folder = config.absolute().parent
+    database = host_of().database(folder)
+    schema = folder / "schemas" / "mcp.schema.json"
+    schema.parent.mkdir(parents=True, exist_ok=True)
+    schema.write_text(json.dumps(mcp_schema(), indent=2) + "\n", encoding="utf-8")
+    config.write_text(starter_text(folder.name), encoding="utf-8")
+    outcome = database.create_or_upgrade()
+    _ignore(folder / ".remit")
+    terminal.result(f"{config}: written\n{schema.relative_to(folder)}: written\n{database}: {outcome}")
+    terminal.note(f"next: edit {config}, then `remit validate`, `remit plan`, `remit apply`")
+
+
+def _ignore(folder: Path) -> None:
+    ignore = folder / ".gitignore"
+    if folder.is_dir() and not ignore.exists():
+        ignore.write_text("*\n", encoding="utf-8")

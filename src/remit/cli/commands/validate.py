@@ -1,0 +1,38 @@
+"""`remit validate`: check the configuration without network, secrets or database."""
+
+from pathlib import Path
+
+import click
+
+from remit.cli.options import file_option, format_option, no_color_option
+from remit.cli.terminal import Terminal
+from remit.config.loader import Loaded, load
+from remit.core.diagnostics import Diagnostic
+from remit.reconcile.outcome import ExitCode
+from remit.render.diagnostics import diagnostics_document, diagnostics_text
+
+__all__ = ["command"]
+
+
+@click.command(name="validate")
+@file_option
+@format_option
+@no_color_option
+def command(*, config: Path, form: str, no_color: bool) -> None:
+    """Report every mistake in mcp.yaml at once, with file, line and column. Exit 1 if there is an error."""
+    terminal = Terminal.of(colour=not no_color)
+    result = load(config)
+    diagnostics: tuple[Diagnostic, ...] = result.warnings if isinstance(result, Loaded) else result.diagnostics
+    if form == "json":
+        terminal.document(diagnostics_document(diagnostics))
+    elif diagnostics:
+        terminal.result(diagnostics_text(diagnostics, colour=terminal.colour))
+    if not isinstance(result, Loaded):
+        raise click.exceptions.Exit(ExitCode.ERROR)
+    if form == "text":
+        desired = result.desired
+        selections = sum(len(each.selections) for each in desired.assistants)
+        terminal.result(
+            f"{config}: valid. workspace {desired.workspace}, {len(desired.servers)} servers, "
+            f"{len(desired.assistants)} assistants, {selections} selections"
+        )

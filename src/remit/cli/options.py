@@ -1,0 +1,84 @@
+"""Options that several commands share, spelled once."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+__all__ = ["accept_option", "file_option", "format_option", "plan_options", "split_acceptance"]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+file_option = click.option(
+    "-f",
+    "--file",
+    "config",
+    type=click.Path(path_type=Path),
+    default=Path("mcp.yaml"),
+    show_default=True,
+    help="The configuration to read.",
+)
+
+format_option = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Text for people, JSON for machines (alone on stdout).",
+)
+
+no_color_option = click.option("--no-color", is_flag=True, help="No colour; NO_COLOR does the same.")
+
+
+def split_acceptance(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Check the spelling of `--accept ADDRESS@DIGEST`. Raises click.BadParameter."""
+    for value in values:
+        address, _, digest = value.rpartition("@")
+        shown = digest.removeprefix("d1:")
+        if not address or len(shown) < 8 or any(character not in "0123456789abcdef" for character in shown):
+            raise click.BadParameter(
+                f"{value!r} is not ADDRESS@DIGEST, with 8 or more hex characters of the definition digest"
+            )
+    return values
+
+
+accept_option = click.option(
+    "--accept",
+    multiple=True,
+    metavar="ADDRESS@DIGEST",
+    callback=split_acceptance,
+    help="Accept a held change of this very definition (8 or more characters of its digest). Repeatable.",
+)
+
+_PLAN_OPTIONS = (
+    file_option,
+    format_option,
+    click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Save the plan here, mode 0600."),
+    click.option("--detailed-exitcode", is_flag=True, help="Exit 2 where there are changes or held operations."),
+    click.option(
+        "--refresh",
+        type=click.Choice(["live", "cached"]),
+        default="live",
+        show_default=True,
+        help="Ask the servers, or use what was kept of their last good listings.",
+    ),
+    click.option("--server", "servers", multiple=True, metavar="NAME", help="Only this server. Repeatable."),
+    accept_option,
+    click.option(
+        "--allow-detach", type=click.IntRange(min=0), metavar="N", help="Let exactly N detaches pass the safeguards."
+    ),
+    click.option(
+        "--allow-empty", multiple=True, metavar="SERVER", help="This server may list no tools from now on. Repeatable."
+    ),
+    click.option("--require-complete", is_flag=True, help="Do nothing unless every server was listed (exit 4)."),
+    no_color_option,
+)
+
+
+def plan_options(command: _F) -> _F:
+    """The options of `plan` and `apply`."""
+    for option in reversed(_PLAN_OPTIONS):
+        command = option(command)
+    return command

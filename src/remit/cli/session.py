@@ -1,0 +1,165 @@
+"""The steps that plan, apply and discover share: read the file, open the database, ask the servers, make the report.
+
+Decides the order of the steps; each is some other part's work.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from remit.app import Database, Host, NoSink, difference, host_of
+from remit.cli.progress import listing_progress
+from remit.cli.terminal import Terminal
+from remit.config.loader import Loaded, Rejected, load
+from remit.core.acceptance import Acceptance
+from remit.core.desired import Desired
+from remit.core.identity import ServerId
+from remit.core.live import Listed
+from remit.core.planner import PlanRequest
+from remit.core.ports import Store
+from remit.core.recorded import Recorded
+from remit.core.report import DiscoveryLine, PlanReport
+from remit.errors import UsageError
+from remit.reconcile.observe import ObserveRequest, RefreshMode, observe, observe_cached
+from remit.reconcile.outcome import ExitCode
+from remit.reconcile.planning import Surroundings, check_acceptances, check_scope, make_report
+
+__all__ = ["PlanFlags", "Session", "load_or_exit", "observe_live", "open_session"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanFlags:
+    """The flags of plan and apply that shape a plan, as values."""
+
+    refresh: RefreshMode
+    servers: frozenset[str]
+    accept: tuple[Acceptance, ...]
+    allow_detach: int | None
+    allow_empty: frozenset[str]
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        refresh: str,
+        servers: tuple[str, ...],
+        accept: tuple[str, ...],
+        allow_detach: int | None,
+        allow_empty: tuple[str, ...],
+    ) -> "PlanFlags":
+        """From the command line's own words."""
+        parts = (each.rpartition("@") for each in accept)
+        return cls(
+            refresh=RefreshMode(refresh),
+            servers=frozenset(servers),
+            accept=tuple(Acceptance(address, digest) for address, _, digest in parts),
+            allow_detach=allow_detach,
+            allow_empty=frozenset(allow_empty),
+        )
+
+    @property
+    def scope(self) -> frozenset[str] | None:
+        """The servers the plan is limited to; None is all."""
+        return self.servers or None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """One run over one configuration and its database. `store` is None where there is no database yet."""
+
+    host: Host
+    terminal: Terminal
+    loaded: Loaded
+    database: Database
+    store: Store | None
+    recorded: Recorded
+
+    @property
+    def desired(self) -> Desired:
+        """What the file asks for."""
+        return self.loaded.desired
+
+    def surroundings(self) -> Surroundings:
+        """The facts a report carries beside its plan."""
+        return Surroundings(
+            dialect="sqlite" if self.store is None else self.store.dialect,
+            exists=self.store is not None,
+            commit=self.host.commit(self.loaded.base_dir),
+        )
+
+    def discovery(self, flags: PlanFlags, *, attach_from_cache: bool) -> tuple[DiscoveryLine, ...]:
+        """Observe the servers as the flags say. Raises UsageError for a server that is nobody's."""
+        check_scope(flags.servers, self.desired, self.recorded)
+        _check_allow_empty(flags.allow_empty, self.desired)
+        request = ObserveRequest(scope=flags.scope, allow_empty=flags.allow_empty)
+        if flags.refresh is RefreshMode.CACHED:
+            kept = self._kept_listings() if attach_from_cache else None
+            return observe_cached(self.desired, self.recorded, kept, request)
+        return observe_live(self, request)
+
+    def _kept_listings(self) -> Mapping[ServerId, Listed]:
+        if self.store is None:
+            return {}
+        own = [each.server_id for each in self.recorded.servers if each.workspace == self.desired.workspace]
+        return self.store.last_good(own)
+
+    def request(self, flags: PlanFlags) -> PlanRequest:
+        """What comes with the plan beside the three states."""
+        return PlanRequest(diff=difference, accept=flags.accept, allow_detach=flags.allow_detach, scope=flags.scope)
+
+    def report(
+        self, discovery: tuple[DiscoveryLine, ...], request: PlanRequest, surroundings: Surroundings
+    ) -> PlanReport:
+        """The plan. Raises UsageError for an acceptance that names nothing."""
+        report = make_report(self.desired, self.recorded, discovery, request, surroundings)
+        check_acceptances(request.accept, report.plan, self.recorded, discovery)
+        return report
+
+
+def observe_live(session: Session, request: ObserveRequest) -> tuple[DiscoveryLine, ...]:
+    """Ask the servers, with progress where a person is looking."""
+    lister = session.host.lister(session.loaded.base_dir, NoSink())
+    asked = [
+        each for each in session.desired.servers if each.enabled and (not request.scope or each.name in request.scope)
+    ]
+    terminal = session.terminal
+    with listing_progress(len(asked), visible=terminal.interactive, colour=terminal.error_colour) as progress:
+        return asyncio.run(observe(session.desired, session.recorded, lister, request, progress))
+
+
+def load_or_exit(config: Path, terminal: Terminal) -> Loaded:
+    """Read the configuration; where it is not valid, show every diagnostic and end the run with 1."""
+    result = load(config)
+    match result:
+        case Rejected(diagnostics=diagnostics):
+            terminal.diagnose(diagnostics)
+            raise click.exceptions.Exit(ExitCode.ERROR)
+        case Loaded(warnings=warnings):
+            terminal.diagnose(warnings)
+            return result
+
+
+def open_session(config: Path, *, colour: bool) -> Session:
+    """Read the configuration and open its database, if there is one."""
+    terminal = Terminal.of(colour=colour)
+    loaded = load_or_exit(config, terminal)
+    host = host_of()
+    database = host.database(loaded.base_dir, loaded.desired.workspace)
+    store, recorded = database.recorded()
+    return Session(host=host, terminal=terminal, loaded=loaded, database=database, store=store, recorded=recorded)
+
+
+def _check_allow_empty(names: frozenset[str], desired: Desired) -> None:
+    from remit.core.addresses import nearest
+
+    known = {each.name for each in desired.servers}
+    for name in sorted(names - known):
+        near = nearest(name, known)
+        raise UsageError(
+            f"no server is called {name!r}",
+            place="--allow-empty",
+            hint=f"did you mean {near!r}?" if near else "the servers are: " + (", ".join(sorted(known)) or "none"),
+        )
