@@ -147,9 +147,8 @@ def _vetoes(problems: Sequence[ProblemDocument]) -> Iterator[list[str]]:
     for problem in problems:
         if problem["code"] in SAFEGUARD_CODES:
             address = escape_terminal(problem["address"] or "the workspace")
-            yield [f"veto {problem['code']}", address, _message(problem), place_words(problem["source"])]
-            if problem["hint"]:
-                yield ["", "", f"hint: {escape_terminal(problem['hint'], limit=400)}"]
+            way = f"; {escape_terminal(problem['hint'], limit=400)}" if problem["hint"] else ""
+            yield [f"veto {problem['code']}", address, _message(problem) + way, place_words(problem["source"])]
 
 
 def _risks(document: PlanDocument) -> Iterator[list[str]]:

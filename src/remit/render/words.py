@@ -108,7 +108,7 @@ HOLD_WORDS: Mapping[str, tuple[str, str]] = {
         "accept the tool's definition or mend its drift first, then plan again",
     ),
     HoldReason.ENDPOINT_GROUP: (
-        "belongs to a change of endpoint, which is done whole or not at all",
+        "it belongs to a change of endpoint, which is done whole or not at all",
         "accept every held refresh of that server; the old endpoint serves until then",
     ),
     HoldReason.ENDPOINT_UNLISTED: (
