@@ -8,7 +8,7 @@ FALLBACK stands for the end of the one before.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from types import TracebackType
 from typing import cast
@@ -16,6 +16,7 @@ from typing import cast
 import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import McpHttpClientFactory
 
 from remit.core.desired import ProtocolPin
 from remit.core.events import EventKind
@@ -38,6 +39,7 @@ _NOISE_KEPT = 5
 _NOISE_LENGTH = 200
 _STDERR_SHOWN = 2_000
 _EXIT_SECONDS = 0.5
+_ENTER_GRACE = 0.25
 
 
 class Opened:
@@ -46,6 +48,23 @@ class Opened:
     def __init__(self, session: SdkSession, negotiated: Negotiated):
         self.session = session
         self.negotiated = negotiated
+
+
+class _End:
+    """The end of one transport's stream; told to others only for the transport that became the session."""
+
+    def __init__(self) -> None:
+        self._ended = False
+        self._tell: Callable[[], None] = lambda: None
+
+    def reached(self) -> None:
+        self._ended = True
+        self._tell()
+
+    def tell(self, listener: Callable[[], None]) -> None:
+        self._tell = listener
+        if self._ended:
+            listener()
 
 
 class Connector:
@@ -94,7 +113,7 @@ class Connector:
             self._stdio.kill()
 
     @asynccontextmanager
-    async def open(self, seconds: float, on_end: Callable[[], None]) -> AsyncIterator[Opened]:
+    async def open(self, seconds: float, on_end: Callable[[], None]) -> AsyncGenerator[Opened]:
         """A session, negotiated within `seconds`. `on_end` is called when the server's side of it ends.
 
         Raises Fault. What happens to the session later comes out of the requests on it, not out of this context.
@@ -120,14 +139,17 @@ class Connector:
     ) -> tuple[Opened | None, Fault | None]:
         """One transport, and each era of the order on it. Gives the session, or the fault."""
         try:
-            async with asyncio.timeout(max(deadline - time.monotonic(), 0)):
+            # The handshake's own deadline says more about what took too long, so this one comes a little later.
+            async with asyncio.timeout(max(deadline - time.monotonic(), 0) + _ENTER_GRACE):
                 read, write = await self._enter_transport(stack)
-                taps = ReadTap(read, self._recorder, on_end), WriteTap(write, self._recorder)
+                end = _End()
+                taps = ReadTap(read, self._recorder, end.reached), WriteTap(write, self._recorder)
                 session = await stack.enter_async_context(SdkSession(*taps, self._recorder.redactor))
                 negotiated = await self._negotiate(session, order, deadline)
         except Exception as error:  # noqa: BLE001 (whatever the SDK raises becomes the one fault)
             return None, await self._explained(fault_of(error, "connecting"))
         self._remembered = negotiated.era
+        end.tell(on_end)
         return Opened(session, negotiated), None
 
     async def _negotiate(self, session: SdkSession, order: tuple[Era, ...], deadline: float) -> Negotiated:
@@ -187,9 +209,7 @@ class Connector:
         if isinstance(http, UpstreamHttp):
             http.traffic.last = None
         if endpoint.transport is Transport.SSE:
-            return await stack.enter_async_context(
-                sse_client(endpoint.url, httpx_client_factory=lambda *_, **__: cast("httpx2.AsyncClient", _Lent(http)))
-            )
+            return await stack.enter_async_context(sse_client(endpoint.url, httpx_client_factory=_lender(http)))
         return await stack.enter_async_context(
             streamable_http_client(endpoint.url, http_client=http, max_sse_event_size=MAX_SSE_EVENT)
         )
@@ -236,6 +256,17 @@ class Connector:
             text = self._recorder.redactor.text(stdio.stderr_text())
             facts = {"exit_code": stdio.exit_code, "skipped_lines": self._noise_count, "stderr": text[-_STDERR_SHOWN:]}
             self._recorder.fact(EventKind.CLOSE, **facts)
+
+
+def _lender(client: httpx2.AsyncClient) -> McpHttpClientFactory:
+    def lend(
+        headers: dict[str, str] | None = None,
+        timeout: httpx2.Timeout | None = None,
+        auth: httpx2.Auth | None = None,
+    ) -> httpx2.AsyncClient:
+        return cast("httpx2.AsyncClient", _Lent(client))
+
+    return lend
 
 
 class _Lent:

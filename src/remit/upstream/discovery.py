@@ -24,14 +24,14 @@ from pathlib import Path
 
 from remit.core.desired import DesiredServer
 from remit.core.events import EventSink
-from remit.core.live import Era, Listed, Unreachable, UnreachableReason
+from remit.core.live import Listed, Unreachable
 from remit.core.ports import ListingTarget
 from remit.upstream.client import RemoteMcpClient
-from remit.upstream.faults import Fault, fault_of, unreachable_of
+from remit.upstream.faults import fault_of, unreachable_of
+from remit.upstream.http_transport import UpstreamHttp, open_http
 from remit.upstream.judge import judge_tools
 from remit.upstream.listing import walk_pages
 from remit.upstream.oauth import token_source_for
-from remit.upstream.http_transport import UpstreamHttp, open_http
 from remit.upstream.recorder import Recorder
 from remit.upstream.redaction import Redactor
 from remit.upstream.references import ResolvedConnection, ResolvedHttp, Sources, resolve_connection

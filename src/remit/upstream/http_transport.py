@@ -142,7 +142,7 @@ class HttpTransport(httpx2.AsyncBaseTransport):
             raise _Failed(_protocol("the answer is compressed, although no compression was accepted"))
         if response.status < HTTPStatus.BAD_REQUEST and kind == "text/event-stream":
             stream = _EventStream(self, response)
-            return httpx2.Response(response.status, headers=headers, stream=stream, extensions=response.extensions)
+            return httpx2.Response(response.status, headers=headers, stream=stream)
         body = await self._drained(response)
         self._judge(request, response.status, kind, headers, body)
         # The length of a drained body is known; chunked framing does not apply to it any more.
@@ -298,7 +298,7 @@ def _tls_context(tls: Tls | None) -> ssl.SSLContext:
 
 
 def _extensions(request: httpx2.Request) -> dict[str, object]:
-    extensions = dict(request.extensions)
+    extensions = dict(cast("Mapping[str, object]", request.extensions))
     if request.method == "DELETE":
         # Ending a session is a courtesy, so it has its own short time.
         extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"), _DELETE_SECONDS)

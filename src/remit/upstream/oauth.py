@@ -11,6 +11,7 @@ import time
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from http import HTTPStatus
 from typing import Any, cast
 from urllib.parse import quote
 
@@ -84,9 +85,9 @@ class TokenSource:
         form, headers = self._request()
         async with open_http(self._endpoint) as http:
             response = await http.post(self._auth.token_url, data=form, headers=headers)
-            if response.status_code != httpx2.codes.OK and http.traffic.last is not None:
+            if response.status_code != HTTPStatus.OK and http.traffic.last is not None:
                 last = http.traffic.last
-                auth = response.status_code < httpx2.codes.INTERNAL_SERVER_ERROR
+                auth = response.status_code < HTTPStatus.INTERNAL_SERVER_ERROR
                 reason = UnreachableReason.AUTH if auth else last.reason
                 raise Fault(reason, self._redactor.text(f"no token: {last.message}"))
         token, lifetime = _token_of(response)
@@ -143,8 +144,8 @@ def _token_of(response: httpx2.Response) -> tuple[str, float]:
         answer: object = response.json()
     except ValueError:
         answer = None
-    facts = cast("Mapping[str, Any]", answer) if isinstance(answer, dict) else {}
+    facts: Mapping[str, Any] = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
     token, lifetime = facts.get("access_token"), facts.get("expires_in", _DEFAULT_LIFETIME)
-    if response.status_code != httpx2.codes.OK or not isinstance(token, str) or not token:
+    if response.status_code != HTTPStatus.OK or not isinstance(token, str) or not token:
         raise Fault(UnreachableReason.AUTH, f"the token endpoint answered {response.status_code} without a token")
     return token, float(lifetime) if isinstance(lifetime, int | float) and lifetime > 0 else _DEFAULT_LIFETIME

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["ProcessMark", "end_group", "end_processes", "family_of"]
+__all__ = ["ProcessMark", "end_group", "end_processes", "family_of", "still_running"]
 
 _PROC = Path("/proc")
 
@@ -41,11 +41,15 @@ def family_of(leader: int, pipes: frozenset[str] = frozenset()) -> frozenset[Pro
 
 def end_processes(marks: Iterable[ProcessMark]) -> None:
     """Kill the processes that still are the ones that were marked."""
-    for mark in marks:
-        entry = _entry(mark.pid)
-        if entry is not None and entry.started == mark.started:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(mark.pid, signal.SIGKILL)
+    for mark in still_running(marks):
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(mark.pid, signal.SIGKILL)
+
+
+def still_running(marks: Iterable[ProcessMark]) -> list[ProcessMark]:
+    """The marked processes that still run; one that ended and waits for its parent does not."""
+    found = ((mark, _entry(mark.pid)) for mark in marks)
+    return [mark for mark, entry in found if entry is not None and entry.started == mark.started]
 
 
 def end_group(leader: int, number: signal.Signals) -> None:
@@ -103,6 +107,6 @@ def _holds(pid: int, pipes: frozenset[str]) -> bool:
 
 def _link(path: str) -> str:
     try:
-        return os.readlink(path)
+        return str(Path(path).readlink())
     except OSError:
         return ""

@@ -31,7 +31,7 @@ __all__ = [
 
 PYTHON_PLACEHOLDER = "{python}"
 _MAX_FILE = 1024 * 1024
-_DEFAULT_SECRET_DIR = "/run/secrets"
+_DEFAULT_SECRET_DIR = "/run/secrets"  # noqa: S105 (a folder, not a secret)
 
 
 class Unresolved(Fault):

@@ -77,7 +77,7 @@ def _check_size(document: JsonObject) -> Objection | None:
 
 def _compile(document: JsonObject) -> Objection | None:
     try:
-        jsonschema_rs.validator_for(document, offline=True, validate_formats=False)
+        jsonschema_rs.validator_for(dict(document), offline=True, validate_formats=False)
     except (ValueError, TypeError, jsonschema_rs.ReferencingError) as error:
         first_line = str(error).strip().partition("\n")[0]
         return Objection(QuarantineReason.INVALID_SCHEMA, f"is no valid JSON Schema: {first_line[:200]}")

@@ -25,7 +25,7 @@ from mcp.shared.message import SessionMessage
 from remit.core.live import UnreachableReason
 from remit.upstream.faults import Fault
 from remit.upstream.lines import MAX_LINE, Broken, LineSplitter, Noise, read_line
-from remit.upstream.processes import ProcessMark, end_group, end_processes, family_of
+from remit.upstream.processes import ProcessMark, end_group, end_processes, family_of, still_running
 from remit.upstream.references import ResolvedStdio
 
 __all__ = ["STDERR_RING", "StdioTransport", "Streams"]
@@ -61,6 +61,7 @@ class StdioTransport:
         self._on_noise = on_noise
         self._polite_seconds = polite_seconds
         self._process: subprocess.Popen[bytes] | None = None
+        self._stdin: asyncio.StreamWriter | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._pipes: list[asyncio.BaseTransport] = []
         self._stderr = bytearray()
@@ -108,12 +109,7 @@ class StdioTransport:
         process = self._process
         if process is None or (process.returncode is None and not await _exits_within(process, seconds)):
             return None
-        if process.returncode is not None:
-            return process.returncode
-        ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        if ended is None:
-            return None
-        return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+        return _exit_code(process)
 
     def stderr_text(self) -> str:
         """What is kept of stderr, undecodable bytes replaced."""
@@ -156,14 +152,15 @@ class StdioTransport:
 
     async def _connect_pipes(self, process: subprocess.Popen[bytes]) -> None:
         loop = asyncio.get_running_loop()
-        assert process.stdin and process.stdout and process.stderr  # noqa: S101 (all three were asked for)
+        if process.stdin is None or process.stdout is None or process.stderr is None:
+            raise Fault(UnreachableReason.START_FAILED, "the process has no pipes")
         stdout, stderr = asyncio.StreamReader(), asyncio.StreamReader()
         for reader, pipe in ((stdout, process.stdout), (stderr, process.stderr)):
             self._pipes.append((await loop.connect_read_pipe(_protocol_for(reader), pipe))[0])
         transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, process.stdin)
         self._pipes.append(transport)
-        self._stdin = asyncio.StreamWriter(transport, protocol, None, loop)
-        pumps = (self._read_stdout(stdout), self._read_stderr(stderr), self._write_stdin(), self._watch(process))
+        self._stdin = stdin = asyncio.StreamWriter(transport, protocol, None, loop)
+        pumps = (self._read_stdout(stdout), self._read_stderr(stderr), self._write_stdin(stdin), self._watch(process))
         self._tasks = [asyncio.create_task(pump) for pump in pumps]
 
     async def _read_stdout(self, reader: asyncio.StreamReader) -> None:
@@ -207,14 +204,14 @@ class StdioTransport:
             self._stderr += chunk
             del self._stderr[:-STDERR_RING]
 
-    async def _write_stdin(self) -> None:
+    async def _write_stdin(self, stdin: asyncio.StreamWriter) -> None:
         # A pipe that breaks ends nothing here: the watcher sees the death, and stdout may still hold an answer.
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, ConnectionError):
             async with self._from_session:
                 async for item in self._from_session:
                     text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
-                    self._stdin.write(text.encode("utf-8", "replace") + b"\n")
-                    await self._stdin.drain()
+                    stdin.write(text.encode("utf-8", "replace") + b"\n")
+                    await stdin.drain()
 
     async def _watch(self, process: subprocess.Popen[bytes]) -> None:
         await _until_exit(process)
@@ -235,14 +232,19 @@ class StdioTransport:
         if process is None or process.returncode is not None:
             return
         before = self._family(process)
-        if len(self._pipes) == 3:  # noqa: PLR2004 (stdout, stderr and stdin are connected)
-            self._pipes[2].close()
+        if self._stdin is not None:
+            self._stdin.close()
         if not await _exits_within(process, self._polite_seconds):
             before |= self._family(process)
             end_group(process.pid, signal.SIGTERM)
             await _exits_within(process, self._polite_seconds)
         self.kill()
         end_processes(before)
+        # A signal is delivered a moment later; who asked for the close may count on nothing being left.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_KILL_WAIT):
+                while still_running(before):  # noqa: ASYNC110 (nobody tells us about a process that is not our child)
+                    await asyncio.sleep(_POLL)
 
 
 def _protocol_for(reader: asyncio.StreamReader) -> Callable[[], asyncio.StreamReaderProtocol]:
@@ -251,20 +253,29 @@ def _protocol_for(reader: asyncio.StreamReader) -> Callable[[], asyncio.StreamRe
 
 def _close_pipe(pipe: asyncio.BaseTransport) -> None:
     if isinstance(pipe, asyncio.WriteTransport):
-        # close() would wait for the buffer of a server that reads no more.
-        pipe.abort()
+        # close() would wait for the buffer of a server that reads no more; abort() fails where the pipe is gone already.
+        with suppress(AttributeError):
+            pipe.abort()
     else:
         pipe.close()
 
 
 def _has_exited(process: subprocess.Popen[bytes]) -> bool:
     """Whether the child ended. It is not reaped: until then its number cannot become a stranger's."""
+    return _exit_code(process) is not None
+
+
+def _exit_code(process: subprocess.Popen[bytes]) -> int | None:
     if process.returncode is not None:
-        return True
+        return process.returncode
     try:
-        return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
-        return True
+        # Somebody else reaped our child (a host that ignores SIGCHLD): how it ended is lost.
+        return process.poll()
+    if ended is None:
+        return None
+    return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
 
 
 async def _exits_within(process: subprocess.Popen[bytes], seconds: float) -> bool:
@@ -280,7 +291,7 @@ async def _until_exit(process: subprocess.Popen[bytes]) -> None:
     try:
         descriptor = os.pidfd_open(process.pid)
     except (OSError, AttributeError):
-        while not _has_exited(process):
+        while not _has_exited(process):  # noqa: ASYNC110 (where the kernel has no pidfd nobody can tell us)
             await asyncio.sleep(_POLL)
         return
     loop = asyncio.get_running_loop()

@@ -11,7 +11,7 @@ import ipaddress
 import re
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, cast
 from urllib.parse import urlsplit
 
 import httpcore2
@@ -85,7 +85,8 @@ class JudgingBackend(httpcore2.AsyncNetworkBackend):
     def __init__(self, *, allow_private_network: bool, resolver: Resolver = resolve):
         self._allowed = allow_private_network
         self._resolver = resolver
-        self._inner = httpcore2.AnyIOBackend()
+        # A fallback class without constructor stands under the same name for type checkers.
+        self._inner = cast("Callable[[], httpcore2.AsyncNetworkBackend]", httpcore2.AnyIOBackend)()
 
     async def connect_tcp(
         self,

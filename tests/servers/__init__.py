@@ -1,0 +1,1 @@
+"""MCP servers of our own that behave, and misbehave, on request."""

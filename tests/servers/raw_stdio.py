@@ -1,0 +1,154 @@
+"""A stdio MCP server in plain JSON-RPC, standard library only: it starts in 30 ms and misbehaves as told.
+
+The only argument is a JSON object of options, or `@FILE` with one, read at the start so that a test can change it:
+
+    era           "legacy" (default), "modern" or "both"
+    tools         the tools to list (default: one tool `echo`)
+    page_size     tools per page (default: all)
+    say           {method: text}: write this text to stdout before answering the method; "" as method: at the start
+    flood         {method: bytes}: write so many bytes without a line end before answering the method
+    die_on        {method: exit code}: exit at this method, without an answer
+    silent_on     [method]: never answer it
+    error_on      {method: [code, message]}: answer with this JSON-RPC error
+    answer_on     {method: result}: answer with this instead
+    error_on_page number of the page of tools/list (from 1) that is answered with an error
+    cursor        "endless" or "same"
+    stderr        text for stderr at the start
+    pids          file that gets a line with the process number at each start
+    methods       file that gets a line for each message
+    children      file that gets the numbers of two children, one of them in a session of its own
+    stay          true: ignore SIGTERM and the end of stdin
+    call_seconds  how long tools/call takes
+    progress      number of progress notifications during tools/call
+    env_in        variable whose value is put into the description of every tool, serverInfo and instructions
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+ECHO = {"name": "echo", "description": "Echo", "inputSchema": {"type": "object"}}
+
+
+def main() -> None:
+    """Serve until stdin ends."""
+    given = sys.argv[1] if len(sys.argv) > 1 else "{}"
+    options: dict[str, Any] = json.loads(Path(given[1:]).read_text("utf-8") if given.startswith("@") else given)
+    _start(options)
+    for line in sys.stdin:
+        _take(json.loads(line), options)
+    while options.get("stay"):
+        time.sleep(60)
+
+
+def _start(options: dict[str, Any]) -> None:
+    if "pids" in options:
+        _append(options["pids"], str(os.getpid()))
+    sys.stderr.write(options.get("stderr", ""))
+    sys.stderr.flush()
+    if options.get("stay"):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if "children" in options:
+        for apart in (False, True):
+            child = subprocess.Popen(["sleep", "300"], start_new_session=apart)
+            _append(options["children"], str(child.pid))
+    _write(options.get("say", {}).get("", ""))
+
+
+def _take(message: dict[str, Any], options: dict[str, Any]) -> None:
+    method = message.get("method", "")
+    if "methods" in options:
+        _append(options["methods"], method)
+    if method in options.get("die_on", {}):
+        sys.stdout.flush()
+        os._exit(options["die_on"][method])
+    _write(options.get("say", {}).get(method, "") + "x" * options.get("flood", {}).get(method, 0))
+    if "id" not in message or method in options.get("silent_on", []):
+        return
+    _send({"jsonrpc": "2.0", "id": message["id"], **_outcome(message, options)})
+
+
+def _outcome(message: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+    method = message["method"]
+    if method in options.get("error_on", {}):
+        code, text = options["error_on"][method]
+        return {"error": {"code": code, "message": text}}
+    result = options.get("answer_on", {}).get(method) or _result(method, message.get("params") or {}, options)
+    return {"error": {"code": -32601, "message": f"unknown method {method}"}} if result is None else {"result": result}
+
+
+def _result(method: str, params: dict[str, Any], options: dict[str, Any]) -> dict[str, Any] | None:
+    era = options.get("era", "legacy")
+    secret = os.environ.get(options.get("env_in", ""), "")
+    about = {"name": f"raw {secret}".strip(), "version": "1.0"}
+    settled = {"capabilities": {"tools": {}}, "instructions": f"Be kind. {secret}".strip()}
+    if method == "server/discover" and era in ("modern", "both"):
+        stamp = {"io.modelcontextprotocol/serverInfo": about}
+        return {"supportedVersions": ["2026-07-28"], **_CACHE, **settled, "_meta": stamp}
+    if method == "initialize" and era in ("legacy", "both"):
+        return {"protocolVersion": params["protocolVersion"], "serverInfo": about, **settled}
+    if method == "tools/list":
+        return _page(params.get("cursor"), options, secret)
+    if method == "tools/call":
+        return _call(params, options)
+    return None
+
+
+_CACHE = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+
+
+def _page(cursor: str | None, options: dict[str, Any], secret: str) -> dict[str, Any]:
+    tools = [
+        {**tool, "description": f"{tool.get('description')} {secret}"} if secret else tool for tool in _tools(options)
+    ]
+    start, size = int(cursor) if cursor and cursor.isdigit() else 0, options.get("page_size") or max(len(tools), 1)
+    if options.get("error_on_page") == start // size + 1:
+        return {"tools": "none"}
+    page = tools[start : start + size]
+    following = str(start + size) if start + size < len(tools) else None
+    if options.get("cursor"):
+        page, following = tools[:size], "same" if options["cursor"] == "same" else str(start + size)
+    return {"tools": page, **_CACHE, **({"nextCursor": following} if following else {})}
+
+
+def _tools(options: dict[str, Any]) -> list[dict[str, Any]]:
+    return options.get("tools", [ECHO])
+
+
+def _call(params: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+    steps = options.get("progress", 0)
+    token = params.get("_meta", {}).get("progressToken")
+    for step in range(steps):
+        _send(
+            {
+                "jsonrpc": "2.0",
+                "method": "notifications/progress",
+                "params": {"progressToken": token, "progress": step + 1, "total": steps, "message": "working"},
+            }
+        )
+    time.sleep(options.get("call_seconds", 0))
+    answer = {"arguments": params.get("arguments"), "pid": os.getpid()}
+    return {"content": [{"type": "text", "text": json.dumps(answer)}], "structuredContent": answer, **_CACHE}
+
+
+def _send(message: dict[str, Any]) -> None:
+    _write(json.dumps(message) + "\n")
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def _append(path: str, line: str) -> None:
+    with Path(path).open("a", encoding="utf-8") as handle:
+        handle.write(line + "\n")
+
+
+if __name__ == "__main__":
+    main()
