@@ -12,7 +12,7 @@ import pytest
 
 from remit.core.diagnostics import Source
 from remit.core.live import Quarantine, QuarantineReason
-from remit.core.operations import OpName
+from remit.core.operations import Detach, OpName
 from remit.core.plan import Held, HoldReason
 from remit.core.report import PlanReport
 from remit.render.document import digest_of_document, plan_document
@@ -172,6 +172,17 @@ def test_a_name_that_utf8_cannot_spell_is_kept_as_an_escape():
     (entry,) = plan_document(report)["discovery"]
     assert entry["status"] == "listed"
     assert entry["quarantined"] == [{"remote_name": "\\ud800", "reason": "invalid_name", "detail": "\\udfff"}]
+
+
+def test_a_tool_whose_recorded_definition_is_damaged_can_still_be_detached():
+    (detach,) = (each for each in OPERATIONS if isinstance(each, Detach))
+    damaged = replace(detach, definition=replace(SEARCH, text="{not json"))
+    document = plan_document(replace(REPORT, plan=replace(PLAN, operations=(damaged,))))
+    (operation,) = document["operations"]
+    assert operation["op"] == "detach"
+    assert operation["before"]["definition"] is None
+    assert operation["before"]["definition_digest"] == SEARCH.definition_digest
+    assert VALIDATOR.is_valid(read_back(document))
 
 
 # -- the schema --------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypedDict, assert_never, cast
 
 from remit.core.addresses import address_of
 from remit.core.canonical import Json, canonical_json, sha256_hex
-from remit.core.definition import Definition
+from remit.core.definition import Definition, digest_of
 from remit.core.diagnostics import Severity
 from remit.core.envelope import Envelope
 from remit.core.identity import ServerId
@@ -58,6 +58,7 @@ from remit.render.shapes import (
     OperationDocument,
     PlanDocument,
     QuarantineDocument,
+    RecordedAttachmentState,
     RiskDocument,
     ServerOperationDocument,
     ServerState,
@@ -270,9 +271,8 @@ def _tool_operation(operation: ToolOperation) -> ToolOperationDocument:
         case Attach(tool=tool, definition=definition, envelope=envelope):
             attached = _attachment(tool, definition, envelope)
             return {"op": "attach", **_tool(operation), "before": None, "after": attached, "changes": []}
-        case Detach(tool=tool, definition=definition, envelope=envelope):
-            attached = _attachment(tool, definition, envelope)
-            return {"op": "detach", **_tool(operation), "before": attached, "after": None, "changes": []}
+        case Detach():
+            return {"op": "detach", **_tool(operation), "before": _found(operation), "after": None, "changes": []}
         case Refresh():
             return {
                 "op": "refresh",
@@ -304,7 +304,7 @@ def _tool_operation(operation: ToolOperation) -> ToolOperationDocument:
             assert_never(operation)
 
 
-class _Common(TypedDict):
+class _Head(TypedDict):
     address: str
     origin: str
     reason: str
@@ -312,7 +312,7 @@ class _Common(TypedDict):
     source: SourceDocument | None
 
 
-class _CommonOfTool(_Common):
+class _ToolHead(_Head):
     assistant: str
     server: str
     remote_name: str
@@ -320,7 +320,7 @@ class _CommonOfTool(_Common):
     canonical_id: str
 
 
-def _common(operation: Operation) -> _Common:
+def _head(operation: Operation) -> _Head:
     return {
         "address": address_of(operation),
         "origin": operation.origin.value,
@@ -330,10 +330,10 @@ def _common(operation: Operation) -> _Common:
     }
 
 
-def _tool(operation: ToolOperation) -> _CommonOfTool:
+def _tool(operation: ToolOperation) -> _ToolHead:
     tool = operation.tool
     return {
-        **_common(operation),
+        **_head(operation),
         "assistant": tool.assistant,
         "server": tool.server,
         "remote_name": tool.remote_name,
@@ -355,7 +355,7 @@ def _server_operation(
             before, after, changes = operation.before, operation.after, operation.changes
     return {
         "op": cast("_ServerOp", operation.op.value),
-        **_common(operation),
+        **_head(operation),
         "before": before and _server(operation.server_id, before),
         "after": after and _server(operation.server_id, after),
         "changes": [_change(change) for change in changes],
@@ -380,7 +380,7 @@ def _assistant_operation(
             changes = _changed_fields(before, after)
     return {
         "op": cast("_AssistantOp", operation.op.value),
-        **_common(operation),
+        **_head(operation),
         "before": before,
         "after": after,
         "changes": changes,
@@ -395,6 +395,20 @@ def _attachment(tool: ToolRef, definition: Definition, envelope: Envelope) -> At
         "provider_name": tool.provider_name,
         "envelope": envelope_document(envelope),
         **definition_state(definition),
+    }
+
+
+def _found(operation: Detach) -> RecordedAttachmentState:
+    """What a detach takes away. A definition damaged in the database may be no JSON at all, and must not stop that."""
+    definition, tool = operation.definition, operation.tool
+    if digest_of(definition.text) == definition.definition_digest:
+        return {**_attachment(tool, definition, operation.envelope)}
+    return {
+        "provider_name": tool.provider_name,
+        "envelope": envelope_document(operation.envelope),
+        "definition": None,
+        "definition_digest": definition.definition_digest,
+        "contract_digest": definition.contract_digest,
     }
 
 

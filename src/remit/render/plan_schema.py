@@ -200,7 +200,7 @@ def _operations(extra: Mapping[str, _Schema]) -> Iterable[_Schema]:
     attachment, definition, envelope = _ref("attachment"), _ref("definition_state"), _ref("envelope")
     alias, server, assistant = _closed({"provider_name": _STRING}), _ref("server"), _ref("assistant")
     yield _operation(OpName.ATTACH, _NULL, attachment, tool)
-    yield _operation(OpName.DETACH, attachment, _NULL, tool)
+    yield _operation(OpName.DETACH, _ref("recorded_attachment"), _NULL, tool)
     yield _operation(OpName.REFRESH, definition, definition, {**tool, "classes": _list_of(_enum(ChangeClass))})
     yield _operation(OpName.SET_ENVELOPE, envelope, envelope, {**tool, "direction": _enum(Direction)})
     yield _operation(OpName.RENAME_ALIAS, alias, alias, tool)
@@ -254,6 +254,7 @@ def _states() -> dict[str, _Schema]:
         "definition_digest": _DEFINITION_DIGEST,
         "contract_digest": _DEFINITION_DIGEST,
     }
+    attachment = {"provider_name": _STRING, "envelope": _ref("envelope"), **definition_state}
     return {
         "envelope": _closed(
             {
@@ -273,7 +274,8 @@ def _states() -> dict[str, _Schema]:
             }
         ),
         "definition_state": _closed(definition_state),
-        "attachment": _closed({"provider_name": _STRING, "envelope": _ref("envelope"), **definition_state}),
+        "attachment": _closed(attachment),
+        "recorded_attachment": _closed({**attachment, "definition": _or_null(_ref("definition"))}),
         "assistant": _closed({"permissions": _STRINGS}),
         "server": _server(),
         "auth": {"oneOf": list(_auths())},

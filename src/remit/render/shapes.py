@@ -33,6 +33,7 @@ __all__ = [
     "PlanDocument",
     "ProblemDocument",
     "QuarantineDocument",
+    "RecordedAttachmentState",
     "RefreshDocument",
     "RenameAliasDocument",
     "RiskDocument",
@@ -124,6 +125,16 @@ class AttachmentState(DefinitionState):
     envelope: EnvelopeDocument
 
 
+class RecordedAttachmentState(TypedDict):
+    """An attachment as found; `definition` is null where its text no longer is the one its digest was taken of."""
+
+    definition: DefinitionDocument | None
+    definition_digest: str
+    contract_digest: str
+    provider_name: str
+    envelope: EnvelopeDocument
+
+
 class AliasState(TypedDict):
     """The one field that a rename of an alias changes."""
 
@@ -193,7 +204,7 @@ class DetachDocument(_ToolOperation):
     """`detach`."""
 
     op: Literal["detach"]
-    before: AttachmentState
+    before: RecordedAttachmentState
     after: None
 
 
