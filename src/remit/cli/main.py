@@ -69,14 +69,14 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Run one command line and give its exit code."""
     try:
-        cli.main(args=arguments, prog_name="remit", standalone_mode=False)
-    except click.exceptions.Exit as ending:
-        return ending.exit_code
+        # Without standalone mode click hands back the code of ctx.exit() and of Exit instead of raising it.
+        ending: object = cli.main(args=arguments, prog_name="remit", standalone_mode=False)
+        return int(ending) if isinstance(ending, int) else 0
     except click.ClickException as error:
         error.show(file=sys.stderr)
         return 64
     except (click.Abort, KeyboardInterrupt):
-        click.echo("remit: interrupted", err=True)
+        sys.stderr.write("remit: interrupted\n")
         return INTERRUPTED
     except BrokenPipeError:
         # The reader went away (`remit plan | head`); the interpreter would complain again when it flushes at exit.
@@ -84,7 +84,6 @@ def run(arguments: list[str]) -> int:
         return 0
     except Exception as error:  # noqa: BLE001 (the last frame: whatever it is, it must not reach a user raw)
         return _report(error)
-    return 0
 
 
 def _report(error: Exception) -> int:

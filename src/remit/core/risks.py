@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from remit.core.definition import Definition
 from remit.core.envelope import Direction, Envelope, Surface
-from remit.core.findings import Finding, Severity, find, find_new
+from remit.core.findings import Finding, FindingSeverity, find, find_new
 from remit.core.operations import ChangeClass, Risk, RiskCode
 
 __all__ = ["attach_risks", "direction_risks", "policy_risks", "refresh_risks"]
@@ -57,5 +57,5 @@ def direction_risks(direction: Direction, words: str) -> tuple[Risk, ...]:
 
 def _findings(findings: Iterable[Finding]) -> Iterable[Risk]:
     for finding in findings:
-        code = RiskCode.FINDING_HIGH if finding.severity is Severity.HIGH else RiskCode.FINDING_LOW
+        code = RiskCode.FINDING_HIGH if finding.severity is FindingSeverity.HIGH else RiskCode.FINDING_LOW
         yield Risk(code, f"{finding.rule} at {'.'.join(map(str, finding.path))}: {finding.excerpt}")
