@@ -12,7 +12,7 @@ from alembic.script import ScriptDirectory
 from remit.errors import DatabaseUnusable, DatabaseVersion
 from remit.store.database import Location, UpgradeOutcome, create_or_upgrade
 from remit.store.migrations import REVISIONS
-from remit.store.sqlite import SqliteFile
+from remit.store.sqlite import SqliteFile, begin_writing
 from remit.store.tables import METADATA
 from tests.store.samples import created_store, opened
 
@@ -53,7 +53,7 @@ def test_upgrading_from_nothing_gives_exactly_the_metadata(tmp_path: Path) -> No
         raw.executescript("".join(f"DROP TABLE {table.name};" for table in reversed(METADATA.sorted_tables)))
     raw.close()
     with SqliteFile(tmp_path / "direct.db").writer.connect() as connection:
-        connection.execution_options(remit_lock=(1.0, "test"))
+        begin_writing(connection, lock_timeout=1, place="test")
         METADATA.create_all(connection)
         connection.commit()
     assert _schema(tmp_path / "remit.db") == _schema(tmp_path / "direct.db")

@@ -41,7 +41,7 @@ _TOOL = assistant_mcp_tools.c
 
 @dataclass(slots=True, kw_only=True)
 class Row:
-    """An attachment as it will be: `values` are the columns to write, `edits` counts the operations on a stored one."""
+    """An attachment as it will be; `values` are the columns to write, `label` is what a message calls it."""
 
     row_id: str
     workspace: str
@@ -52,8 +52,13 @@ class Row:
     definition: Definition | None = None
     values: Columns = field(default_factory=Columns)
     edits: int = 0
+    """Operations after the row came to be; each counts in its row_version."""
     new_function: bool = False
     document: str = ""
+
+    def versioned(self) -> Columns:
+        """The version that the row gets."""
+        return {"row_version": self.row_version + self.edits}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -81,7 +86,7 @@ class AssistantWork:
             connection.execute(update(assistants).where(assistants.c.id == self.assistant_id).values(self.fields))
         self._delete(functions)
         self._update()
-        fresh = [row.values for row in self.rows.values() if not row.stored]
+        fresh = [row.values | row.versioned() for row in self.rows.values() if not row.stored]
         if fresh:
             connection.execute(insert(assistant_mcp_tools), fresh)
         if functions:
@@ -103,8 +108,8 @@ class AssistantWork:
         groups: dict[frozenset[str], list[Columns]] = {}
         for row in self.rows.values():
             if row.stored and row.edits:
-                version = {"row_version": row.row_version + row.edits}
-                groups.setdefault(frozenset(row.values), []).append(row.values | version | {"changed_id": row.row_id})
+                changed = row.values | row.versioned() | {"changed_id": row.row_id}
+                groups.setdefault(frozenset(row.values), []).append(changed)
         statement = update(assistant_mcp_tools).where(_TOOL.id == bindparam("changed_id"))
         for group in groups.values():
             self.scope.connection.execute(statement, group)
@@ -245,7 +250,6 @@ def _attach(work: AssistantWork, operation: Attach, servers: frozenset[str]) -> 
             "canonical_id": tool.canonical_id,
             "provider_name": tool.provider_name,
             "enabled": True,
-            "row_version": 1,
             **_definition_columns(operation.definition),
             **envelope_columns(operation.envelope),
             **source_columns(operation.source),

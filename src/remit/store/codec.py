@@ -175,6 +175,7 @@ def source_columns(source: Source | None) -> Columns:
     """The three columns that say where an attachment is asked for."""
     if source is None:
         return {"source_file": None, "source_line": None, "source_column": None}
+    require_storable(source.file, place="source")
     return {"source_file": source.file, "source_line": source.line, "source_column": source.column}
 
 

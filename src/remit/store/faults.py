@@ -68,12 +68,13 @@ _FAULTS: dict[int, _Fault] = {
 def translated(place: str) -> Generator[None]:
     """Run a block whose database errors become StoreErrors about `place`.
 
-    The first driver error in a chain of failures counts: rolling back after a full disk fails again, for a reason that
-    says nothing.
+    A StoreError that comes through without a place gets this one. The first driver error in a chain of failures counts:
+    rolling back after a full disk fails again, for a reason that says nothing.
     """
     try:
         yield
-    except RemitError:
+    except RemitError as error:
+        error.place = error.place or place
         raise
     except UnicodeEncodeError:
         # The error object carries the whole text, so it is cut off instead of chained.

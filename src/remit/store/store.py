@@ -15,7 +15,7 @@ from remit.core.identity import ServerId
 from remit.core.live import Listed
 from remit.core.ports import HistoryEntry
 from remit.core.recorded import Recorded
-from remit.errors import RemitError, StoreError
+from remit.errors import StoreError
 from remit.store.faults import translated
 from remit.store.reading import read_history, read_last_good, read_recorded, tool_configs
 from remit.store.scope import Scope
@@ -96,12 +96,8 @@ class DatabaseStore:
             require_version(connection, self._place)
             return work(connection)
 
-        try:
-            with translated(self._place):
-                return self._file.read(checked)
-        except RemitError as error:
-            error.place = error.place or self._place
-            raise
+        with translated(self._place):
+            return self._file.read(checked)
 
 
 def _require_owner(connection: Connection, name: str, owner: str) -> None:
