@@ -17,6 +17,7 @@ import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import McpHttpClientFactory
+from mcp_types import JSONRPCMessage
 
 from remit.core.desired import ProtocolPin
 from remit.core.events import EventKind
@@ -38,6 +39,7 @@ PROBE_SECONDS = 10.0
 _NOISE_KEPT = 5
 _NOISE_LENGTH = 200
 _STDERR_SHOWN = 2_000
+_DETAIL = 500
 _EXIT_SECONDS = 0.5
 _ENTER_GRACE = 0.25
 
@@ -143,7 +145,8 @@ class Connector:
             async with asyncio.timeout(max(deadline - time.monotonic(), 0) + _ENTER_GRACE):
                 read, write = await self._enter_transport(stack)
                 end = _End()
-                taps = ReadTap(read, self._recorder, end.reached), WriteTap(write, self._recorder)
+                tap = ReadTap(read, self._recorder, end.reached, self._restore)
+                taps = tap, WriteTap(write, self._recorder)
                 session = await stack.enter_async_context(SdkSession(*taps, self._recorder.redactor))
                 negotiated = await self._negotiate(session, order, deadline)
         except Exception as error:  # noqa: BLE001 (whatever the SDK raises becomes the one fault)
@@ -214,6 +217,10 @@ class Connector:
             streamable_http_client(endpoint.url, http_client=http, max_sse_event_size=MAX_SSE_EVENT)
         )
 
+    def _restore(self, message: JSONRPCMessage) -> None:
+        if isinstance(self._http, UpstreamHttp):
+            self._http.traffic.parking.restore(message)
+
     def _on_noise(self, text: str) -> None:
         self._noise_count += 1
         if self._noise_count > _NOISE_KEPT:
@@ -237,9 +244,9 @@ class Connector:
             fault = last if last is not None and fault.code in (SERVER_GONE, UnreachableReason.PROTOCOL) else fault
         stdio = self._stdio
         if stdio is None or fault.code != SERVER_GONE:
-            return _with_message(fault, mask(fault.message))
+            return _with_message(fault, mask(fault.message)[:_DETAIL])
         if stdio.fault is not None:
-            return _with_message(stdio.fault, mask(stdio.fault.message)[:500])
+            return _with_message(stdio.fault, mask(stdio.fault.message)[:_DETAIL])
         code = await stdio.exit_status(_EXIT_SECONDS)
         ended = "closed its stdout" if code is None else f"exited with code {code}"
         return _with_message(fault, f"{fault.message}: it {ended}{self._stderr_tail()}")

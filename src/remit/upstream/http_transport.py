@@ -21,7 +21,9 @@ from mcp_types import ErrorData
 
 from remit.core.desired import BearerAuth, ClientCredentialsAuth, PrivateKeyJwtAuth, Tls
 from remit.core.live import UnreachableReason
+from remit.upstream.events_stream import EventCutter, passable_event
 from remit.upstream.faults import SERVER_GONE, Fault
+from remit.upstream.parking import Parking
 from remit.upstream.references import ResolvedHttp
 from remit.upstream.url_policy import AddressRefused, JudgingBackend, Resolver, check_url, resolve
 
@@ -47,7 +49,9 @@ HTTP_STATUS = "http_status"
 """The code of an answer that is none of MCP: an error status, or a body of another type."""
 
 _MARK = "remit"
-_EXCERPT = 200
+_EXCERPT = 4_096
+"""Bytes of an error page that are kept; whoever masks it shortens it, as a secret cut in two is not found."""
+
 _DELETE_SECONDS = 2.0
 _CONNECT_SECONDS = 15.0
 _SESSION_HEADER = "mcp-session-id"
@@ -81,6 +85,7 @@ class HttpTransport(httpx2.AsyncBaseTransport):
         self._authorization = authorization
         self.received = 0
         self.last: Fault | None = None
+        self.parking = Parking()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request. Never raises for what the network or the server does."""
@@ -145,6 +150,8 @@ class HttpTransport(httpx2.AsyncBaseTransport):
             return httpx2.Response(response.status, headers=headers, stream=stream)
         body = await self._drained(response)
         self._judge(request, response.status, kind, headers, body)
+        if kind == "application/json":
+            body = self.parking.passable(body)
         # The length of a drained body is known; chunked framing does not apply to it any more.
         headers.pop("transfer-encoding", None)
         headers["content-length"] = str(len(body))
@@ -203,24 +210,23 @@ class UpstreamHttp(httpx2.AsyncClient):
 
 
 class _EventStream(httpx2.AsyncByteStream):
-    """An event stream, handed on as it comes, under a cap on each event."""
+    """An event stream, handed on event by event, under a cap on each event."""
 
     def __init__(self, owner: HttpTransport, response: httpcore2.Response):
         self._owner = owner
         self._response = response
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
+        cutter = EventCutter(MAX_SSE_EVENT)
         try:
             async for part in cast("AsyncIterator[bytes]", self._response.stream):
                 self._owner.received += len(part)
-                end = max(part.rfind(b"\n\n"), part.rfind(b"\r\n\r\n"), part.rfind(b"\r\r"))
-                size = size + len(part) if end < 0 else len(part) - end
-                if size > MAX_SSE_EVENT:
+                for event in cutter.feed(part):
+                    yield passable_event(event, self._owner.parking)
+                if cutter.overlong:
                     detail = f"an event is longer than {MAX_SSE_EVENT} bytes"
                     self._owner.last = Fault(UnreachableReason.TOO_LARGE, detail)
                     raise httpx2.ReadError(detail)
-                yield part
         except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException) as error:
             raise httpx2.ReadError("the event stream broke") from error
 

@@ -28,6 +28,7 @@ from mcp_types import (
     CLIENT_CAPABILITIES_META_KEY,
     CLIENT_INFO_META_KEY,
     CONNECTION_CLOSED,
+    PARSE_ERROR,
     PROTOCOL_VERSION_META_KEY,
     ErrorData,
     Implementation,
@@ -44,6 +45,7 @@ from remit.upstream.tap import ReadTap, WriteTap
 
 __all__ = ["RPC_ERROR", "Answered", "Negotiated", "SdkSession", "quiet_sdk_logging"]
 
+_DETAIL = 500
 RPC_ERROR = "rpc_error"
 _SDK_CLOSED = ("Connection closed", "SSE stream")
 """How the SDK words the end of a connection; a server may use the same code for errors of its own."""
@@ -179,8 +181,11 @@ class SdkSession:
         message = self._redactor.text(error.message)
         ours = fault_of_error(error)
         if ours is not None:
-            return Fault(ours.reason, self._redactor.text(ours.message), code=ours.code)
+            return Fault(ours.reason, self._redactor.text(ours.message)[:_DETAIL], code=ours.code)
+        if error.code == PARSE_ERROR and error.message.startswith("Failed to parse"):
+            # The SDK's text quotes pieces of the answer.
+            return Fault(UnreachableReason.PROTOCOL, f"the answer to {method} is no valid JSON-RPC message")
         if error.code == CONNECTION_CLOSED and error.message.startswith(_SDK_CLOSED):
             return Fault(UnreachableReason.PROTOCOL, f"the server ended during {method}", code=SERVER_GONE)
-        detail = f"{method} was answered with error {error.code}: {message[:500]}"
+        detail = f"{method} was answered with error {error.code}: {message[:_DETAIL]}"
         return Fault(UnreachableReason.PROTOCOL, detail, code=RPC_ERROR, rpc_code=error.code)

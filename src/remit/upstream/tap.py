@@ -11,6 +11,7 @@ from typing import Protocol
 
 import anyio
 from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCMessage
 
 from remit.core.events import Direction
 from remit.upstream.recorder import Recorder
@@ -43,12 +44,19 @@ class WriteSide(Protocol):
 
 
 class ReadTap:
-    """The read side, recorded. `on_end` is called once, before the session learns that the stream ended."""
+    """The read side, recorded. `restore` sees each message first; `on_end` is called once, before the session learns that the stream ended."""
 
-    def __init__(self, inner: ReadSide, recorder: Recorder, on_end: Callable[[], None]):
+    def __init__(
+        self,
+        inner: ReadSide,
+        recorder: Recorder,
+        on_end: Callable[[], None],
+        restore: Callable[[JSONRPCMessage], None] = lambda _: None,
+    ):
         self._inner = inner
         self._recorder = recorder
         self._on_end = on_end
+        self._restore = restore
 
     @property
     def last_context(self) -> contextvars.Context | None:
@@ -63,6 +71,7 @@ class ReadTap:
             self._on_end()
             raise
         if isinstance(item, SessionMessage):
+            self._restore(item.message)
             self._recorder.message(Direction.RECEIVED, item.message)
         return item
 

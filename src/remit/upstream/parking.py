@@ -1,0 +1,52 @@
+"""Answers that the SDK's JSON parser refuses as a whole, carried past it.
+
+The parser stops at 200 levels and at half of a surrogate pair, so one odd tool would cost a whole listing. Such an answer
+is read with the standard library, parked here, and a stub takes its place on the way through the SDK's transport; the tap
+puts the parked result back before it is recorded and judged. A server can forge a stub; it gets at most a parked result
+of its own.
+"""
+
+import json
+from typing import Any, cast
+
+import pydantic_core
+from mcp_types import JSONRPCMessage, JSONRPCResponse
+
+__all__ = ["Parking"]
+
+_STUB = "remit/parked"
+_MAX_PARKED = 16
+
+
+class Parking:
+    """The parked answers of one connection."""
+
+    def __init__(self) -> None:
+        self._parked: dict[int, dict[str, Any]] = {}
+        self._next = 0
+
+    def passable(self, body: bytes) -> bytes:
+        """The body itself where the SDK can parse it (or nobody can), else one with a stub as result."""
+        try:
+            pydantic_core.from_json(body)
+        except ValueError:
+            return self._parked_body(body)
+        return body
+
+    def restore(self, message: JSONRPCMessage) -> None:
+        """Put the parked result back into an answer that is a stub."""
+        if self._parked and isinstance(message, JSONRPCResponse) and _STUB in message.result:
+            message.result = self._parked.pop(message.result[_STUB], message.result)
+
+    def _parked_body(self, body: bytes) -> bytes:
+        try:
+            document: object = json.loads(body)
+        except (ValueError, RecursionError):
+            return body
+        answer = cast("dict[str, Any]", document) if isinstance(document, dict) else {}
+        result = answer.get("result")
+        if not isinstance(result, dict) or len(self._parked) >= _MAX_PARKED:
+            return body
+        self._next += 1
+        self._parked[self._next] = cast("dict[str, Any]", result)
+        return json.dumps({**answer, "result": {_STUB: self._next}}).encode("utf-8")

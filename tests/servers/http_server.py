@@ -1,0 +1,232 @@
+"""An HTTP MCP server in plain JSON-RPC over http.server, in a thread of the test; it misbehaves as told.
+
+    with HttpServer(era="modern") as server:
+        ... server.url ... server.seen ...
+
+Streamable HTTP on /mcp in both eras, legacy SSE on /sse, an OAuth token endpoint on /token.
+"""
+
+import itertools
+import json
+import queue
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, cast
+from urllib.parse import parse_qs
+
+__all__ = ["ECHO", "HttpServer", "Raw", "Seen"]
+
+ECHO: dict[str, Any] = {"name": "echo", "description": "Echo", "inputSchema": {"type": "object"}}
+_CACHE: dict[str, Any] = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A request that arrived: its verb and path, headers with lower-case names, and the JSON-RPC message or form."""
+
+    verb: str
+    path: str
+    headers: Mapping[str, str]
+    message: Mapping[str, Any]
+
+    @property
+    def method(self) -> str:
+        return str(self.message.get("method", ""))
+
+
+@dataclass(frozen=True)
+class Raw:
+    """An answer as it goes out. `claimed` is the Content-Length where it is not the body's."""
+
+    status: int = 200
+    body: bytes = b""
+    kind: str = "application/json"
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    claimed: int | None = None
+
+
+class HttpServer:
+    """Options are attributes and may be changed while it runs.
+
+    `answer_on` maps a method to a Raw answer, `stall_on` holds methods that are answered only when the server stops,
+    `sessions` is whether legacy sessions are kept (404 for an unknown one), `sse` whether answers are event streams.
+    """
+
+    def __init__(
+        self,
+        *,
+        era: str = "both",
+        tools: Sequence[Mapping[str, Any]] = (ECHO,),
+        page_size: int = 0,
+        sse: bool = False,
+        sessions: bool = False,
+        bearer: str | None = None,
+        answer_on: Mapping[str, Raw] | None = None,
+        stall_on: Sequence[str] = (),
+        token: Raw | None = None,
+    ):
+        self.era = era
+        self.tools = tools
+        self.page_size = page_size
+        self.sse = sse
+        self.sessions = sessions
+        self.bearer = bearer
+        self.answer_on = dict(answer_on or {})
+        self.stall_on = set(stall_on)
+        self.token = token
+        self.seen: list[Seen] = []
+        self.known: set[str] = set()
+        self.streams: dict[str, queue.Queue[bytes]] = {}
+        self.numbers = itertools.count(1)
+        self.stopping = threading.Event()
+
+    def __enter__(self) -> "HttpServer":
+        handler = type("Handler", (_Handler,), {"owner": self})
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._http.daemon_threads = True
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stopping.set()
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join(5)
+
+    @property
+    def port(self) -> int:
+        return self._http.server_address[1]
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/mcp"
+
+    def methods(self) -> list[str]:
+        return [seen.method for seen in self.seen if seen.verb == "POST"]
+
+    def result(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        method, params = message["method"], message.get("params") or {}
+        settled: dict[str, Any] = {"capabilities": {"tools": {}}}
+        if method == "server/discover" and self.era != "legacy":
+            return {"result": {"supportedVersions": ["2026-07-28"], **_CACHE, **settled}}
+        if method == "initialize" and self.era != "modern":
+            about = {"name": "http", "version": "1.0"}
+            return {"result": {"protocolVersion": params["protocolVersion"], "serverInfo": about, **settled}}
+        if method == "tools/list":
+            start = int(params.get("cursor") or 0)
+            end = start + (self.page_size or len(self.tools))
+            following = {"nextCursor": str(end)} if end < len(self.tools) else {}
+            return {"result": {"tools": list(self.tools[start:end]), **_CACHE, **following}}
+        if method == "tools/call":
+            content = [{"type": "text", "text": json.dumps(params.get("arguments"))}]
+            return {"result": {"content": content, **_CACHE}}
+        return {"error": {"code": -32601, "message": f"unknown method {method}"}}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    owner: HttpServer
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, format: str, *args: Any) -> None:
+        return
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("content-length") or 0))
+        if self.path == "/token":
+            form = {key: values[0] for key, values in parse_qs(body.decode()).items()}
+            self._note(form)
+            self._send(self.owner.token or Raw(404))
+            return
+        message = cast("dict[str, Any]", json.loads(body))
+        self._note(message)
+        if self.path.startswith("/messages"):
+            self._to_stream(message)
+        else:
+            self._streamable(message)
+
+    def do_GET(self) -> None:
+        self._note({})
+        if self.path != "/sse":
+            self._send(Raw(405))
+            return
+        number = str(next(self.owner.numbers))
+        waiting = self.owner.streams[number] = queue.Queue()
+        self._head(Raw(kind="text/event-stream", headers={"connection": "close"}), None)
+        self._write(f"event: endpoint\ndata: /messages?session_id={number}\n\n".encode())
+        while not self.owner.stopping.is_set():
+            try:
+                if not self._write(waiting.get(timeout=0.02)):
+                    return
+            except queue.Empty:
+                continue
+
+    def do_DELETE(self) -> None:
+        self._note({})
+        self._send(Raw(204))
+
+    def _note(self, message: Mapping[str, Any]) -> None:
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.owner.seen.append(Seen(self.command, self.path, headers, message))
+
+    def _streamable(self, message: Mapping[str, Any]) -> None:
+        owner, method = self.owner, str(message.get("method", ""))
+        if owner.bearer and self.headers.get("authorization") != f"Bearer {owner.bearer}":
+            self._send(Raw(401, b"who are you"))
+        elif method in owner.answer_on:
+            self._send(owner.answer_on[method])
+        elif "id" not in message:
+            self._send(Raw(202))
+        elif self._is_lost(method):
+            self._send(Raw(404, b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Session not found"}}'))
+        else:
+            if method in owner.stall_on:
+                owner.stopping.wait(30)
+            self._send(self._answer(message))
+
+    def _is_lost(self, method: str) -> bool:
+        if not self.owner.sessions or method in ("initialize", "server/discover"):
+            return False
+        return self.headers.get("mcp-session-id") not in self.owner.known
+
+    def _answer(self, message: Mapping[str, Any]) -> Raw:
+        answer = json.dumps({"jsonrpc": "2.0", "id": message["id"], **self.owner.result(message)}).encode()
+        headers: dict[str, str] = {}
+        if self.owner.sessions and message["method"] == "initialize":
+            headers["mcp-session-id"] = f"session-{next(self.owner.numbers)}"
+            self.owner.known.add(headers["mcp-session-id"])
+        if self.owner.sse:
+            return Raw(body=b"event: message\ndata: " + answer + b"\n\n", kind="text/event-stream", headers=headers)
+        return Raw(body=answer, headers=headers)
+
+    def _to_stream(self, message: Mapping[str, Any]) -> None:
+        if "id" in message:
+            number = self.path.rpartition("=")[2]
+            answer = json.dumps({"jsonrpc": "2.0", "id": message["id"], **self.owner.result(message)}).encode()
+            self.owner.streams[number].put(b"event: message\ndata: " + answer + b"\n\n")
+        self._send(Raw(202, b"Accepted", "text/plain"))
+
+    def _send(self, raw: Raw) -> None:
+        self._head(raw, len(raw.body) if raw.claimed is None else raw.claimed)
+        self._write(raw.body)
+        if raw.claimed is not None:
+            self.close_connection = True
+
+    def _head(self, raw: Raw, length: int | None) -> None:
+        self.send_response(raw.status)
+        self.send_header("content-type", raw.kind)
+        if length is not None:
+            self.send_header("content-length", str(length))
+        for name, value in raw.headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+
+    def _write(self, body: bytes) -> bool:
+        try:
+            self.wfile.write(body)
+            self.wfile.flush()
+        except OSError:
+            return False
+        return True
