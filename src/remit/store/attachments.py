@@ -30,7 +30,7 @@ from remit.store.codec import Columns, envelope_columns, require_storable, sourc
 from remit.store.scope import Refused, Scope
 from remit.store.tables import assistant_functions, assistant_mcp_tools, assistants
 
-__all__ = ["AssistantWork", "prepare"]
+__all__ = ["AssistantWork", "AttachmentRow", "prepare"]
 
 _ORDER = (OpName.DETACH, OpName.RENAME_ALIAS, OpName.ATTACH, OpName.REFRESH, OpName.SET_ENVELOPE)
 """The order that keeps every constraint, within one assistant."""
@@ -40,7 +40,7 @@ _TOOL = assistant_mcp_tools.c
 
 
 @dataclass(slots=True, kw_only=True)
-class Row:
+class AttachmentRow:
     """An attachment as it will be; `values` are the columns to write, `label` is what a message calls it."""
 
     row_id: str
@@ -70,10 +70,10 @@ class AssistantWork:
     assistant_id: str
     fields: Columns = field(default_factory=Columns)
     created: bool = False
-    rows: dict[tuple[str, str], Row] = field(default_factory=dict[tuple[str, str], Row])
+    rows: dict[tuple[str, str], AttachmentRow] = field(default_factory=dict[tuple[str, str], AttachmentRow])
     removed: list[str] = field(default_factory=list[str])
 
-    def functions(self) -> list[tuple[Row, Columns]]:
+    def functions(self) -> list[tuple[AttachmentRow, Columns]]:
         """The function rows to be written, each with its attachment."""
         return [(row, _function_columns(self.assistant_id, row)) for row in self.rows.values() if row.new_function]
 
@@ -94,7 +94,7 @@ class AssistantWork:
         if self.fields or self.removed or fresh or any(row.edits for row in self.rows.values()):
             self.scope.bump(self.assistant_id)
 
-    def _delete(self, functions: Sequence[tuple[Row, Columns]]) -> None:
+    def _delete(self, functions: Sequence[tuple[AttachmentRow, Columns]]) -> None:
         replaced = [row.row_id for row, _ in functions if row.stored]
         for table, column, ids in (
             (assistant_functions, assistant_functions.c.attachment_id, self.removed + replaced),
@@ -163,12 +163,12 @@ def _open(scope: Scope, assistant: str, fields: Sequence[CreateAssistant | Updat
     return work
 
 
-def _stored_rows(work: AssistantWork) -> dict[tuple[str, str], Row]:
+def _stored_rows(work: AssistantWork) -> dict[tuple[str, str], AttachmentRow]:
     query = select(
         _TOOL.registration_id, _TOOL.remote_name, _TOOL.id, _TOOL.workspace, _TOOL.row_version, _TOOL.provider_name
     ).where(_TOOL.assistant_id == work.assistant_id)
     return {
-        (server_id, remote_name): Row(
+        (server_id, remote_name): AttachmentRow(
             row_id=row_id,
             workspace=workspace,
             stored=True,
@@ -232,7 +232,7 @@ def _attach(work: AssistantWork, operation: Attach, servers: frozenset[str]) -> 
         raise Refused(f"{_label(tool)} cannot be attached: {tool.server} is not registered ({tool.server_id})")
     require_storable(tool.remote_name, tool.provider_name, place=_label(tool))
     row_id = work.scope.new_id()
-    work.rows[_key(tool)] = Row(
+    work.rows[_key(tool)] = AttachmentRow(
         row_id=row_id,
         workspace=work.scope.workspace,
         stored=False,
@@ -257,14 +257,14 @@ def _attach(work: AssistantWork, operation: Attach, servers: frozenset[str]) -> 
     )
 
 
-def _define(row: Row, definition: Definition) -> None:
+def _define(row: AttachmentRow, definition: Definition) -> None:
     row.definition = definition
     row.values |= _definition_columns(definition)
     row.new_function = True
     row.edits += 1
 
 
-def _own(work: AssistantWork, tool: ToolRef) -> Row:
+def _own(work: AssistantWork, tool: ToolRef) -> AttachmentRow:
     row = work.rows.get(_key(tool))
     if row is None:
         raise Refused(f"{_label(tool)} is not attached")
@@ -290,12 +290,12 @@ def _definition_columns(definition: Definition) -> Columns:
     }
 
 
-def _document(row: Row) -> str:
+def _document(row: AttachmentRow) -> str:
     assert row.definition is not None  # noqa: S101 (every path that asks for a new function has set it)
     return function_of(row.provider_name, row.definition)
 
 
-def _function_columns(assistant_id: str, row: Row) -> dict[str, Any]:
+def _function_columns(assistant_id: str, row: AttachmentRow) -> dict[str, Any]:
     return {
         "assistant_id": assistant_id,
         "folded_name": row.provider_name.casefold(),

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from sqlalchemy import bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
+from remit.core.definition import Definition
 from remit.core.identity import ServerId
 from remit.core.live import Listed
 from remit.core.operations import RegisterServer, RenameServer, UnregisterServer, UpdateServer
@@ -104,10 +105,13 @@ def keep_listing(scope: Scope, server_id: ServerId, listed: Listed) -> None:
     mine = discovery_snapshots.c.registration_id == server_id
     if not connection.execute(update(discovery_snapshots).where(mine).values(columns)).rowcount:
         connection.execute(insert(discovery_snapshots).values(columns | {"registration_id": server_id}))
-    tool = discovered_tools.c
+    _keep_tools(scope, server_id, {each.remote_name: each.definition for each in listed.tools})
+
+
+def _keep_tools(scope: Scope, server_id: ServerId, wanted: Mapping[str, Definition]) -> None:
+    connection, tool = scope.connection, discovered_tools.c
     query = select(tool.remote_name, tool.definition_digest).where(tool.registration_id == server_id)
-    kept = dict(connection.execute(query).all())
-    wanted = {each.remote_name: each.definition for each in listed.tools}
+    kept = {name: digest for name, digest in connection.execute(query)}  # noqa: C416 (rows are no pairs to dict())
     stale = [name for name, digest in kept.items() if name not in wanted or wanted[name].definition_digest != digest]
     fresh = [name for name, content in wanted.items() if kept.get(name) != content.definition_digest]
     if stale:
