@@ -4,6 +4,8 @@ Decides names, that selections name declared servers once each, and which explic
 selection comes to is core's, as it needs a listing.
 """
 
+import fnmatch
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
@@ -90,7 +92,7 @@ class _Reading:
     ) -> Mapping[str, Alias]:
         if aliases is None:
             return {}
-        selected, excluded = _Matcher.of(include), _Matcher.of(exclude)
+        selected, excluded = _Matcher(include), _Matcher(exclude)
         found: dict[str, Alias] = {}
         for tool, value in aliases.texts():
             self._check_tool(tool, aliases.entries[tool].key, selected, excluded)
@@ -123,20 +125,16 @@ class _Reading:
         self.findings.add(code, node.source, message, hint=hint, address=self.address)
 
 
-@dataclass(frozen=True, slots=True)
 class _Matcher:
-    """Patterns sorted for thousands of questions: exact names as a set, only the globs one by one."""
+    """Patterns made ready for thousands of questions: exact names as a set, all globs as one expression."""
 
-    exact: frozenset[str]
-    globs: tuple[Pattern, ...]
-
-    @classmethod
-    def of(cls, patterns: tuple[Pattern, ...]) -> "_Matcher":
-        exact = frozenset(pattern.text for pattern in patterns)
-        return cls(exact, tuple(pattern for pattern in patterns if pattern.is_glob))
+    def __init__(self, patterns: tuple[Pattern, ...]):
+        self.exact = frozenset(pattern.text for pattern in patterns)
+        globs = [fnmatch.translate(pattern.text) for pattern in patterns if pattern.is_glob]
+        self._globs = re.compile("|".join(globs)) if globs else None
 
     def matches(self, tool: str) -> bool:
-        return tool in self.exact or any(pattern.matches(tool) for pattern in self.globs)
+        return tool in self.exact or bool(self._globs and self._globs.match(tool))
 
 
 def _patterns(node: MapNode, key: str) -> tuple[Pattern, ...]:

@@ -18,7 +18,7 @@ _FILE: Mapping[str, Explanation] = {
         "Check the path and its permissions; -f takes a regular file.",
     ),
     "config-too-large": Explanation(
-        "The file is larger than 8 MiB.",
+        "The file is larger than 8 MiB, or has more than 500,000 keys and values.",
         "Parsing time and memory are bounded before a parser runs; 5,000 selections take about 1 MB.",
         "Split the workspace, or select with globs instead of long lists.",
     ),

@@ -72,7 +72,7 @@ _SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 """What issuers made recognisable on purpose. `\\0` stands for a reference."""
 
 _ASSIGNMENT = re.compile(
-    r"""(?<![\w-])(?P<name>[A-Za-z][\w-]*)["']?\s*(?:=|(?<=["'])\s*:)\s*["']?(?P<value>[^\s;,&"'}]+)"""
+    r"""(?<!\w)(?P<name>[A-Za-z][\w-]{0,63})["']?\s*(?:=|(?<=["'])\s*:)\s*["']?(?P<value>[^\s;,&"'}]+)"""
 )
 _HEADER_LINE = re.compile(r"\A(?P<name>[A-Za-z][A-Za-z0-9-]*):\s*(?P<value>.+)\Z", re.DOTALL)
 _FLAG = re.compile(r"\A--?(?P<name>[A-Za-z][\w-]*)\Z")
@@ -179,14 +179,14 @@ def mask_line(line: str) -> str:
 
 
 _NAMED_VALUE = re.compile(
-    r"""(?<![\w-])(?P<name>[A-Za-z][\w-]*)(?P<middle>["']?\s*[:=]\s*)(?P<value>"[^"]*"?|'[^']*'?|[^\s,}\]][^,}\]]*)"""
+    r"""(?<!\w)(?P<name>[A-Za-z][\w-]{0,63})(?P<middle>["']?\s*[:=]\s*)(?P<value>"[^"]*"?|'[^']*'?|\[[^\]]*|[^\s,}\]{\[][^,}\]]*)"""
 )
 _REFERENCE = re.compile(r"\$\{[^{}]*\}|\$\$")
 
 
 def _mask_named(match: re.Match[str]) -> str:
     value = match["value"]
-    is_secret = is_secret_name(match["name"]) or (match["name"] == "auth" and value[0] not in "{[")
+    is_secret = is_secret_name(match["name"]) or match["name"] == "auth"
     literal = _SCHEME.sub("", _REFERENCE.sub("", value.split("${", 1)[0]).strip("\"' {"))
     if not is_secret or not literal or _HARMLESS.match(literal):
         return match.group()

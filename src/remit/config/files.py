@@ -64,15 +64,17 @@ def _content(path: Path, display: str) -> bytes | Diagnostic:
         )
     except (OSError, ValueError) as error:
         return _unreadable(source, error)
-    with os.fdopen(descriptor, "rb") as stream:
-        try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                return Diagnostic(
-                    code="config-unreadable", message="this is not a regular file", source=source, hint="name a file"
-                )
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return Diagnostic(
+                code="config-unreadable", message="this is not a regular file", source=source, hint="name a file"
+            )
+        with os.fdopen(descriptor, "rb", closefd=False) as stream:
             content = stream.read(MAX_BYTES + 1)
-        except OSError as error:
-            return _unreadable(source, error)
+    except OSError as error:
+        return _unreadable(source, error)
+    finally:
+        os.close(descriptor)
     if len(content) > MAX_BYTES:
         return Diagnostic(
             code="config-too-large", message=f"the file is larger than {MAX_BYTES // 1024 // 1024} MiB", source=source

@@ -5,6 +5,7 @@ package do) and renders nothing.
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ MAX_FINDINGS = 1000
 """A file with more is not read by anybody; the rest is dropped, which a last finding says."""
 
 _MAX_EXCERPT = 400
+_INK = re.compile(r"\S")
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 
 
@@ -39,7 +41,8 @@ class Findings:
         self._texts = texts
         self._lines: dict[str, list[str]] = {}
         self._found: list[Diagnostic] = []
-        self._hidden: list[Span] = []
+        self._hidden: dict[tuple[str, int], list[Span]] = {}
+        self._hidden_across: list[Span] = []
         self._dropped = False
 
     @property
@@ -72,7 +75,10 @@ class Findings:
 
     def hide(self, span: Span) -> None:
         """Keep the characters of a span out of every excerpt, also of findings that only share its line."""
-        self._hidden.append(span)
+        if span.start.line == span.end_line:
+            self._hidden.setdefault((span.start.file, span.end_line), []).append(span)
+        else:
+            self._hidden_across.append(span)
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Everything reported, by file, line, column and code, with excerpts."""
@@ -84,7 +90,19 @@ class Findings:
                     message=f"there are more than {MAX_FINDINGS} findings; only these are shown",
                 )
             )
+        self._spread_hidden({diagnostic.source for diagnostic in found if diagnostic.source})
         return tuple(self._with_excerpt(diagnostic) for diagnostic in found)
+
+    def _spread_hidden(self, sources: set[Source]) -> None:
+        """Note spans over several lines under those of their lines that are shown: a file can have very many of both."""
+        shown: dict[str, list[int]] = {}
+        for file, line in sorted({(source.file, source.line) for source in sources}):
+            shown.setdefault(file, []).append(line)
+        for span in self._hidden_across:
+            lines = shown.get(span.start.file, [])
+            for line in lines[bisect_left(lines, span.start.line) : bisect_right(lines, span.end_line)]:
+                self._hidden.setdefault((span.start.file, line), []).append(span)
+        self._hidden_across.clear()
 
     def _with_excerpt(self, diagnostic: Diagnostic) -> Diagnostic:
         source = diagnostic.source
@@ -104,9 +122,8 @@ class Findings:
             return None
         # Cut before masking, as a line can be megabytes long, but far enough behind the end that no token is cut in two.
         line = lines[source.line - 1][: _MAX_EXCERPT * 4]
-        for span in self._hidden:
-            if span.start.file == source.file:
-                line = _blank(line, source.line, span)
+        for span in self._hidden.get((source.file, source.line), ()):
+            line = _blank(line, source.line, span)
         return mask_line(line)[:_MAX_EXCERPT]
 
     def _lines_of(self, file: str) -> list[str]:
@@ -122,8 +139,6 @@ def _order(diagnostic: Diagnostic) -> tuple[str, int, int, str]:
 
 def _blank(line: str, number: int, span: Span) -> str:
     """The line with the part of it that lies in the span as asterisks, one each, so that a caret still fits."""
-    if not span.start.line <= number <= span.end_line:
-        return line
     first = span.start.column - 1 if number == span.start.line else 0
     last = span.end_column - 1 if number == span.end_line else len(line)
-    return line[:first] + "*" * (min(last, len(line)) - first) + line[last:]
+    return line[:first] + _INK.sub("*", line[first:last]) + line[last:]

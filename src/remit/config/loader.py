@@ -81,7 +81,7 @@ def _desired(root: MapNode, files: tuple[ConfigFile, ...], findings: Findings) -
     entries = read_servers(mcp, findings)
     declared = Declared(servers=_names(mcp, entries), reserved=reserved | {fold(name) for name in RESERVED_NAMES})
     assistants = read_assistants(root, declared, findings)
-    if not entries:
+    if not entries and not findings.rejecting:
         _warn_of_nothing(root, findings)
     return Desired(
         workspace=root.text("workspace") or _DEFAULT_WORKSPACE,

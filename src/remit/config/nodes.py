@@ -5,7 +5,7 @@ Decides what a scalar is (the YAML 1.2 core schema). How text becomes a tree is 
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol, TypeAlias, TypeVar
@@ -26,20 +26,18 @@ class Kind(Enum):
     TEXT = "text"
 
 
-_CORE: tuple[tuple[re.Pattern[str], Kind], ...] = (
-    (re.compile(r"(?:null|Null|NULL|~|)\Z"), Kind.NULL),
-    (re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z"), Kind.FLAG),
+_WORDS: Mapping[str, Kind] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), Kind.NULL),
+    **dict.fromkeys(("true", "True", "TRUE", "false", "False", "FALSE"), Kind.FLAG),
+}
+_NUMBERS: tuple[tuple[re.Pattern[str], Kind], ...] = (
     (re.compile(r"(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)\Z"), Kind.INTEGER),
-    (
-        re.compile(
-            r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z|[-+]?\.(?:inf|Inf|INF)\Z|\.(?:nan|NaN|NAN)\Z"
-        ),
-        Kind.FLOAT,
-    ),
+    (re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z"), Kind.FLOAT),
+    (re.compile(r"[-+]?\.(?:inf|Inf|INF)\Z|\.(?:nan|NaN|NAN)\Z"), Kind.FLOAT),
 )
 """YAML 1.2.2, section 10.3.2. Nothing else is special: `no`, `on` and `12:30` are text."""
 
-_MAYBE_SPECIAL = frozenset("-+.0123456789nNtTfF~")
+_NUMBER_STARTS = frozenset("-+.0123456789")
 
 
 _MAX_DIGITS = 30
@@ -48,9 +46,11 @@ _MAX_DIGITS = 30
 
 def kind_of(text: str) -> Kind:
     """What a plain scalar of this text is."""
-    if text and text[0] not in _MAYBE_SPECIAL:
+    if word := _WORDS.get(text):
+        return word
+    if text[0] not in _NUMBER_STARTS:
         return Kind.TEXT
-    return next((kind for pattern, kind in _CORE if pattern.match(text)), Kind.TEXT)
+    return next((kind for pattern, kind in _NUMBERS if pattern.match(text)), Kind.TEXT)
 
 
 class Mark(Protocol):
@@ -160,8 +160,10 @@ class MapNode(_Placed):
 
     def choice(self, key: str, choices: type[_Choice]) -> _Choice | None:
         """The member that the text names."""
-        text = self.text(key)
-        return next((choice for choice in choices if choice.value == text), None)
+        try:
+            return choices(self.text(key))
+        except ValueError:
+            return None
 
     def key(self, key: str) -> Scalar | None:
         """The key itself, for its place."""

@@ -77,6 +77,8 @@ class _Check:
 
     def _text(self, node: Node, shape: Text, label: str) -> None:
         if not isinstance(node, Scalar) or (kind := node.kind) is Kind.NULL:
+            if shape.references:
+                self._hide(node)
             if not shape.nullable or not isinstance(node, Scalar):
                 self._wrong_kind(node, label, shape.what, _text_hint(node))
         elif kind is not Kind.TEXT:
@@ -201,12 +203,11 @@ class _Check:
         self._missing(node, shape, label, owner)
 
     def _unknown(self, key: Scalar, value: Node, shape: Record) -> None:
-        if self._findings.full:
-            return
         if shape.secretive or not isinstance(value, Scalar):
             # Nobody judges what stands under a misspelt `headers` or `token`, so nobody shows it either.
             self._hide(value)
-        hint = shape.elsewhere.get(key.text) or _did_you_mean(key.text, shape.fields)
+        # Looking for a near name is the costly part, and nobody sees it once the list is full.
+        hint = shape.elsewhere.get(key.text) or (not self._findings.full and _did_you_mean(key.text, shape.fields))
         name = f"`{key.text}`" if _showable(key.text) else "this"
         self._findings.add(
             "unknown-key",
@@ -240,20 +241,8 @@ class _Check:
             self._choice(chosen, Choice(what=f"{shape.title} type", values=tuple(shape.records)), "`type`")
 
     def _hide(self, node: Node) -> None:
-        match node:
-            case Scalar():
-                if node.kind is Kind.TEXT:
-                    self._findings.hide(node.span)
-            case ListNode():
-                for item in node.items:
-                    self._hide(item)
-            case MapNode():
-                for entry in node.entries.values():
-                    self._hide(entry.value)
-            case Unusable():
-                pass
-            case _:
-                assert_never(node)
+        if not isinstance(node, Scalar) or node.kind is Kind.TEXT:
+            self._findings.hide(node.span)
 
     def _wrong_kind(self, node: Node, label: str, wanted: str, hint: str | None) -> None:
         if not isinstance(node, Unusable):

@@ -18,10 +18,13 @@ from remit.config.findings import Findings
 from remit.config.nodes import Entry, Kind, ListNode, MapNode, Mark, Node, Scalar, Unusable
 from remit.core.diagnostics import Source
 
-__all__ = ["MAX_DEPTH", "EventParser", "PureParser", "parse_yaml"]
+__all__ = ["MAX_DEPTH", "MAX_NODES", "EventParser", "PureParser", "parse_yaml"]
 
 MAX_DEPTH = 64
 """Levels of nesting; mcp.yaml needs eight, and a deep tree is an attack on whatever walks it."""
+
+MAX_NODES = 500_000
+"""Keys and values in a file; 5,000 selections with a policy and an alias each have 55,000."""
 
 
 class PureParser(reader.Reader, scanner.Scanner, yaml_parser.Parser):
@@ -98,6 +101,7 @@ class _Tree:
         self._open: list[_Open] = []
         self._root: Node | None = None
         self._documents = 0
+        self._nodes = 0
         self._mark: Mark | None = None
         self._handlers: Mapping[type, Callable[[Any], None]] = {
             events.ScalarEvent: self._scalar,
@@ -139,6 +143,10 @@ class _Tree:
         mark = error.problem_mark or error.context_mark
         source = self._at(mark) if mark else self.last
         problem = (error.problem or "it cannot be read").splitlines()[0]
+        if "nesting depth" in problem:
+            # libyaml reads ahead inside brackets and has a cap of its own, so ours may not be the first to be reached.
+            self._findings.add("yaml-too-deep", source, _TOO_DEEP)
+            return
         context = f" ({error.context})" if error.context else ""
         self._findings.add("yaml-syntax", source, f"this is not valid YAML: {problem}{context}", hint=_SYNTAX_HINT)
 
@@ -182,7 +190,7 @@ class _Tree:
     def _nest(self, node: ListNode | MapNode) -> None:
         self._open.append(_Open(node))
         if len(self._open) > MAX_DEPTH:
-            self._findings.add("yaml-too-deep", node.source, f"more than {MAX_DEPTH} levels of nesting")
+            self._findings.add("yaml-too-deep", node.source, _TOO_DEEP)
             raise _Stop
 
     def _close(self, event: Any) -> None:
@@ -191,6 +199,10 @@ class _Tree:
         self._put(node)
 
     def _put(self, node: Node) -> None:
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            self._findings.add("config-too-large", node.source, f"the file has more than {MAX_NODES} keys and values")
+            raise _Stop
         if not self._open:
             self._root = node
             return
@@ -240,6 +252,7 @@ class _Tree:
             )
 
 
+_TOO_DEEP = f"more than {MAX_DEPTH} levels of nesting"
 _SYNTAX_HINT = 'indent with spaces; put texts that hold ": ", " #", { or [ in quotes, as in "${env:NAME}"'
 
 

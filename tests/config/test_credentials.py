@@ -1,0 +1,173 @@
+"""Credentials in a file are found, and shown nowhere."""
+
+import pytest
+
+from remit.config.credentials import is_secret_name, looks_random
+from tests.config.reading import findings_of, places_of, server
+
+HTTP = "url: https://x.example.com/mcp"
+RANDOM = "Zk3Qw9Lr7Tn5Yx1Vb8Hd2Mf6"
+JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJkdW1teSJ9.c2lnbmF0dXJl"
+
+INLINE = {
+    "a bearer header": server(HTTP, "headers: {Authorization: Bearer dummy-secret-value}"),
+    "a raw authorization": server(HTTP, "headers: {authorization: dummy-secret-value}"),
+    "an api key header": server(HTTP, "headers: {X-Api-Key: dummy}"),
+    "a cookie": server(HTTP, "headers: {Cookie: session=dummy}"),
+    "a token under another header": server(HTTP, "headers: {X-Session: ghp_dummydummydummydummydummy}"),
+    "a variable called token": server("command: [x]", "env: {GITHUB_TOKEN: dummy}"),
+    "a variable called password": server("command: [x]", "env: {PGPASSWORD: '12345678'}"),
+    "a variable called key": server("command: [x]", "env: {OPENAI_API_KEY: dummy}"),
+    "a camel-case variable": server("command: [x]", "env: {dbPassword: dummy}"),
+    "a literal default": server("command: [x]", 'env: {GITHUB_TOKEN: "${env:T:-dummy}"}'),
+    "a shape as default": server("command: [x]", 'env: {X: "${env:T:-ghp_dummydummydummydummydummy}"}'),
+    "a dollar in a password": server("command: [x]", "env: {PASSWORD: dummy$ecret}"),
+    "github": server("command: [x]", "env: {X: ghp_dummydummydummydummydummy}"),
+    "github fine-grained": server("command: [x]", "env: {X: github_pat_11DUMMY0dummydummy}"),
+    "openai": server("command: [x]", "env: {X: sk-proj-dummy1dummydummydummy}"),
+    "slack": server("command: [x]", "env: {X: xoxb-1234-dummy}"),
+    "aws": server("command: [x]", "env: {X: AKIAIOSFODNN7EXAMPLE}"),
+    "google": server("command: [x]", "env: {X: AIzaSyDummyDummyDummyDummyDummy}"),
+    "a jwt": server("command: [x]", f"env: {{X: {JWT}}}"),
+    "a key block": server("command: [x]", 'env: {X: "-----BEGIN PRIVATE KEY-----\\nMIIE"}'),
+    "a password in a connection string": server("command: [x]", "env: {DATABASE: postgres://me:dummy@db/x}"),
+    "an assignment in a connection string": server("command: [x]", "env: {DATABASE: Server=db;Password=dummy}"),
+    "json": server("command: [x]", "env: {X: '{\"token\": \"dummy\"}'}"),
+    "a random text": server("command: [x]", f"env: {{X: {RANDOM}}}"),
+    "a long hexadecimal text": server("command: [x]", "env: {X: 0f1e2d3c4b5a69788796a5b4c3d2e1f0}"),
+    "a query key": server("url: https://x.example.com/mcp?a=b&api_key=dummy"),
+    "a query key called key": server("url: https://x.example.com/mcp?key=dummy"),
+    "an access token in a query": server("url: https://x.example.com/mcp?access_token=dummy"),
+    "a password in a url": server("url: https://me:dummy@x.example.com/mcp"),
+    "a random path": server(f"url: https://x.example.com/s/{RANDOM}/mcp"),
+    "a flag": server("command: [x, --token, dummy]"),
+    "a flag with =": server("command: [x, --api-key=dummy]"),
+    "a header as an argument": server("command: [npx, mcp-remote, --header, 'Authorization: Bearer dummy']"),
+    "a variable as an argument": server("command: [docker, run, -e, GITHUB_TOKEN=dummy, img]"),
+    "a url as an argument": server("command: [npx, mcp-remote, 'https://x.example.com/mcp?api_key=dummy']"),
+    "a token as an argument": server("command: [x, ghp_dummydummydummydummydummy]"),
+    "a bearer token": server(HTTP, "auth: {type: bearer, token: dummy-secret-value}"),
+    "a bearer token's default": server(HTTP, 'auth: {type: bearer, token: "${env:T:-dummy}"}'),
+    "a client secret": server(
+        HTTP,
+        "auth: {type: oauth_client_credentials, token_url: 'https://i.example.com/t', client_id: a, client_secret: dummy}",
+    ),
+    "a private key": server(
+        HTTP, "auth: {type: private_key_jwt, token_url: 'https://i.example.com/t', client_id: a, private_key: dummy}"
+    ),
+}  # fmt: skip
+
+FINE = {
+    "references": server(HTTP, 'headers: {Authorization: "Bearer ${env:T}", X-Api-Key: "${file:/run/secrets/k}"}'),
+    "a basic reference": server(HTTP, 'headers: {Authorization: "Basic ${env:T}"}'),
+    "a cookie by reference": server(HTTP, 'headers: {Cookie: "session=${env:S}; theme=dark"}'),
+    "an empty default": server("command: [x]", 'env: {GITHUB_TOKEN: "${env:T:-}"}'),
+    "plain headers": server(HTTP, "headers: {X-Tenant: acme, User-Agent: remit/1.0, X-Region: eu-central-1}"),
+    "settings about tokens": server(
+        "command: [x]",
+        "env: {MAX_TOKENS: '4096', TOKEN_LIMIT: '100', TOKENIZERS_PARALLELISM: 'false', SECRET_NAME: prod-key}",
+    ),
+    "files of secrets": server(
+        "command: [x]",
+        "env: {GITHUB_TOKEN_FILE: /run/secrets/gh, PASSWORD: /run/secrets/pw, GOOGLE_APPLICATION_CREDENTIALS: ~/gcp.json}",
+    ),
+    "flags and nothing": server("command: [x]", "env: {USE_TOKEN: 'true', NO_PASSWORD: 'no', API_KEY: ''}"),
+    "paths": server("command: [x, /usr/local/lib/python3.11/site-packages/some_package/long_module_name.py]", "cwd: /srv/a"),
+    "names in every case": server(
+        "command: [com.example.VeryLongServiceNameForTests2, my-very-long-package-name-with-many-words-v2, A_LONG_CONSTANT_NAME_2]"
+    ),
+    "a pinned image": server(f"command: [docker, run, 'img@sha256:{'0f1e2d3c' * 8}']"),
+    "a pinned commit": server(f"command: [uvx, --from, 'git+https://git.example.com/a/b@{'0f1e2d3c4b' * 4}', b]"),
+    "a uuid": server("url: https://x.example.com/3f2504e0-4f89-41d3-9a0c-0305e82c3301/mcp"),
+    "numbers and words": server("command: [x, --port, '8080', --verbose, --token-file, t.txt]", "env: {MODE: production}"),
+    "a plain query": server("url: https://x.example.com/mcp?region=eu&version=2026-11-30"),
+    "a query by reference": server('url: "https://x.example.com/mcp?api_key=${env:K}"'),
+    "a flag by reference": server('command: [x, --token, "${env:T}", "--api-key=${env:K}", -e, "GITHUB_TOKEN=${env:G}"]'),
+    "a database by reference": server("command: [x]", 'env: {DATABASE: "postgres://me:${env:PW}@db/x"}'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", INLINE)
+def test_a_credential_in_the_file_is_an_error(name: str) -> None:
+    assert [code for code, _, _ in places_of(INLINE[name])] == ["inline-secret"]
+
+
+@pytest.mark.parametrize("name", INLINE)
+def test_a_found_credential_is_shown_nowhere(name: str) -> None:
+    shown = repr(findings_of(INLINE[name])).lower()
+    assert not any(
+        value in shown for value in ("dummy", RANDOM.lower(), "12345678", "0f1e2d", "akia", "eyj", "-----begin")
+    )
+
+
+@pytest.mark.parametrize("name", FINE)
+def test_what_is_no_credential_passes(name: str) -> None:
+    assert findings_of(FINE[name]) == ()
+
+
+def test_a_line_with_a_credential_and_another_mistake_shows_the_mistake_only() -> None:
+    text = server(HTTP, 'headers: {Authorization: "Bearer dummy-secret-value", X B: ok}')
+    excerpt = "      headers: {Authorization: ***************************, X B: ok}"
+    assert [(each.code, each.excerpt) for each in findings_of(text)] == [
+        ("inline-secret", excerpt),
+        ("invalid-header", excerpt),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        server(HTTP, "header: {Authorization: Bearer dummy}"),
+        server(HTTP, "auth: {type: bearer, tokn: dummy}"),
+        server(HTTP, "auth: dummy"),
+        server(HTTP, "headers: 'X-Thing: dummy'"),
+        server("command: x --pin dummy"),
+        server("command: [x]", "env: {API_KEY: [dummy]}"),
+        server("command: [x]", "env: {PASSWORD: 8675309}").replace("8675309", "867530900000"),
+        server("command: [x]", "env: {PASSWORD: dummy: x}"),
+        server(HTTP, 'headers: {Authorization: "dummy\\n"}'),
+        server("url: https://me:dum/dummy@x.example.com/mcp"),
+        server(HTTP, "mcpServers: {gh: {env: {X: dummy}}}"),
+        "version: 1\nmcpServers: {gh: {env: {X: dummy}}}\n",
+    ],
+)
+def test_a_secret_in_the_wrong_place_is_not_shown_by_another_finding(text: str) -> None:
+    found = findings_of(text)
+    assert found
+    assert "inline-secret" not in {each.code for each in found}
+    assert not any(word in repr(found) for word in ("dummy", "867530900000"))
+
+
+def test_a_credential_over_several_lines_is_hidden_on_each_of_them() -> None:
+    text = server(HTTP, 'headers: {X-Api-Key: "dummy', '  dummy", X B: ok}')
+    assert [(each.code, each.excerpt) for each in findings_of(text)] == [
+        ("inline-secret", "      headers: {X-Api-Key: ******"),
+        ("invalid-header", "        ******, X B: ok}"),
+    ]
+
+
+def test_names_that_hold_credentials_are_told_from_names_about_them() -> None:
+    secret = [
+        "TOKEN",
+        "GITHUB_TOKEN_PROD",
+        "db-password",
+        "clientSecret",
+        "AWS_SECRET_ACCESS_KEY",
+        "x-api-key",
+        "DB_PWD",
+    ]
+    about = ["PWD", "OLDPWD", "TOKEN_URL", "PASSWORD_FILE", "KEYBOARD", "MONKEY", "TOKENS", "AUTH_METHOD", "PATH", ""]
+    assert {name: is_secret_name(name) for name in secret + about} == {
+        **dict.fromkeys(secret, True),
+        **dict.fromkeys(about, False),
+    }
+
+
+def test_generated_keys_are_told_from_words() -> None:
+    random = [RANDOM, "q7w8e9r0t1y2u3i4o5p6a7s8d9f0g1h2", "0f1e2d3c4b5a69788796a5b4c3d2e1f0"]
+    words = ["my-very-long-package-name-with-many-words-v2", "VeryLongClassNameForTheService2Handler3", "1" * 40,
+             "3f2504e0-4f89-41d3-9a0c-0305e82c3301", "this_is_a_rather_long_snake_case_name_2026"]  # fmt: skip
+    assert {word: looks_random(word) for word in random + words} == {
+        **dict.fromkeys(random, True),
+        **dict.fromkeys(words, False),
+    }
