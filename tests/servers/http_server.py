@@ -84,8 +84,7 @@ class HttpServer:
 
     def __enter__(self) -> "HttpServer":
         handler = type("Handler", (_Handler,), {"owner": self})
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._http.daemon_threads = True
+        self._http = _Listener(("127.0.0.1", 0), handler)
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         self._thread.start()
         return self
@@ -108,7 +107,8 @@ class HttpServer:
         return [seen.method for seen in self.seen if seen.verb == "POST"]
 
     def result(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        method, params = message["method"], message.get("params") or {}
+        method = message["method"]
+        params: dict[str, Any] = message.get("params") or {}
         settled: dict[str, Any] = {"capabilities": {"tools": {}}}
         if method == "server/discover" and self.era != "legacy":
             return {"result": {"supportedVersions": ["2026-07-28"], **_CACHE, **settled}}
@@ -126,11 +126,16 @@ class HttpServer:
         return {"error": {"code": -32601, "message": f"unknown method {method}"}}
 
 
+class _Listener(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+
 class _Handler(BaseHTTPRequestHandler):
     owner: HttpServer
     protocol_version = "HTTP/1.1"
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (the base class names it)
         return
 
     def do_POST(self) -> None:

@@ -86,7 +86,7 @@ def _result(method: str, params: dict[str, Any], options: dict[str, Any]) -> dic
     era = options.get("era", "legacy")
     secret = os.environ.get(options.get("env_in", ""), "")
     about = {"name": f"raw {secret}".strip(), "version": "1.0"}
-    settled = {"capabilities": {"tools": {}}, "instructions": f"Be kind. {secret}".strip()}
+    settled: dict[str, Any] = {"capabilities": {"tools": {}}, "instructions": f"Be kind. {secret}".strip()}
     if method == "server/discover" and era in ("modern", "both"):
         stamp = {"io.modelcontextprotocol/serverInfo": about}
         return {"supportedVersions": ["2026-07-28"], **_CACHE, **settled, "_meta": stamp}

@@ -4,10 +4,12 @@ import itertools
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+import httpx2
 
 from remit.core.desired import Connection, DesiredServer
 from remit.core.diagnostics import Source
@@ -95,13 +97,16 @@ def client_for(
     *,
     sink: KeptEvents | None = None,
     environ: Mapping[str, str] | None = None,
-    http: Any = None,
-    **more: Any,
+    http: httpx2.AsyncClient | None = None,
+    pauses: Sequence[float] = (0.0,),
+    **connection: Any,
 ) -> RemoteMcpClient:
     found = sources(environ)
-    connection = resolve_connection(server(endpoint), found)
-    recorder = recorder_for(connection, sink or KeptEvents())
-    return RemoteMcpClient(connection, recorder=recorder, environ=found.environ, http=http, **more)
+    resolved = resolve_connection(server(endpoint, **connection), found)
+    recorder = recorder_for(resolved, sink or KeptEvents())
+    return RemoteMcpClient(
+        resolved, recorder=recorder, environ=found.environ, http=http, start_seconds=10, pauses=pauses
+    )
 
 
 def recorder_for(connection: ResolvedConnection, sink: KeptEvents) -> Recorder:

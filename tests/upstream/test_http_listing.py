@@ -2,6 +2,7 @@ import asyncio
 import gzip
 import json
 import time
+from collections.abc import Mapping
 
 import pytest
 
@@ -188,7 +189,7 @@ def test_a_tool_that_the_sdk_cannot_parse_costs_only_itself():
     deep: dict[str, object] = {"type": "object"}
     for _ in range(300):
         deep = {"properties": {"a": deep}, "type": "object"}
-    tools = [
+    tools: list[Mapping[str, object]] = [
         *TOOLS,
         {"name": "deep", "inputSchema": deep},
         {"name": "half", "description": "\ud800", "inputSchema": {}},

@@ -207,7 +207,7 @@ class RemoteMcpClient:
 
     def _admit(self, job: _Job) -> None:
         if self._closing.is_set():
-            raise Fault(UnreachableReason.PROTOCOL, "the connection is closed", code="closed", place=self._name)
+            raise self._end_of_all()
         if len(self._jobs) >= MAX_WAITING:
             detail = f"{MAX_WAITING} requests are waiting already"
             raise Fault(UnreachableReason.PROTOCOL, detail, code="queue_full", place=self._name)
@@ -233,9 +233,9 @@ class RemoteMcpClient:
                     case _Close():
                         return
         finally:
-            closed = Fault(UnreachableReason.PROTOCOL, "the connection is closed", code="closed", place=self._name)
+            end = self._end_of_all()
             for job in list(self._jobs):
-                job.settle(closed)
+                job.settle(end)
 
     async def _one_session(self, first: _Job) -> _Job | None:
         """Open a session, serve on it until it ends, and give the job that wants another session, if one does."""
@@ -311,10 +311,15 @@ class RemoteMcpClient:
             await asyncio.wait(running, timeout=_RENEWAL_GRACE)
         for task in list(running):
             task.cancel()
-        gone = Fault(UnreachableReason.PROTOCOL, "the server ended", code=SERVER_GONE, place=self._name)
+        end = self._end_of_all()
         for job in self._jobs:
             if job.task in running:
-                job.settle(gone)
+                job.settle(end)
+
+    def _end_of_all(self) -> Fault:
+        if self._closing.is_set():
+            return Fault(UnreachableReason.PROTOCOL, "the connection is closed", code="closed", place=self._name)
+        return Fault(UnreachableReason.PROTOCOL, "the server ended", code=SERVER_GONE, place=self._name)
 
     def _end(self, epoch: int) -> None:
         self._inbox.put_nowait(_Ended(epoch))

@@ -150,7 +150,10 @@ class Connector:
                 session = await stack.enter_async_context(SdkSession(*taps, self._recorder.redactor))
                 negotiated = await self._negotiate(session, order, deadline)
         except Exception as error:  # noqa: BLE001 (whatever the SDK raises becomes the one fault)
-            return None, await self._explained(fault_of(error, "connecting"))
+            fault = fault_of(error, "connecting")
+            if self._stdio is not None and fault.reason is UnreachableReason.TIMEOUT:
+                self._stdio.give_up()
+            return None, await self._explained(fault)
         self._remembered = negotiated.era
         end.tell(on_end)
         return Opened(session, negotiated), None

@@ -37,6 +37,7 @@ _CHUNK = 64 * 1024
 _POLL = 0.01
 _DRAIN_AFTER_EXIT = 0.25
 _KILL_WAIT = 2.0
+_GIVEN_UP = 0.4
 
 Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
 
@@ -45,7 +46,7 @@ class StdioTransport:
     """One child process. An async context manager that yields (read, write) streams of SessionMessage.
 
     Entering raises Fault `start_failed` where the process cannot be started. `polite_seconds` is how long the child may
-    take to exit after its stdin was closed, and again after SIGTERM; then it is killed.
+    take to exit after its stdin was closed, and half of it again after SIGTERM; then it is killed.
     """
 
     def __init__(
@@ -114,6 +115,10 @@ class StdioTransport:
     def stderr_text(self) -> str:
         """What is kept of stderr, undecodable bytes replaced."""
         return self._stderr.decode("utf-8", "replace")
+
+    def give_up(self) -> None:
+        """The child did not answer: closing need not wait long for it either."""
+        self._polite_seconds = min(self._polite_seconds, _GIVEN_UP)
 
     def kill(self) -> None:
         """End the child and all that it started, at once and without waiting for anything but the kernel."""
@@ -237,7 +242,7 @@ class StdioTransport:
         if not await _exits_within(process, self._polite_seconds):
             before |= self._family(process)
             end_group(process.pid, signal.SIGTERM)
-            await _exits_within(process, self._polite_seconds)
+            await _exits_within(process, self._polite_seconds / 2)
         self.kill()
         end_processes(before)
         # A signal is delivered a moment later; who asked for the close may count on nothing being left.
