@@ -65,7 +65,7 @@ FINE = {
     "plain headers": server(HTTP, "headers: {X-Tenant: acme, User-Agent: remit/1.0, X-Region: eu-central-1}"),
     "settings about tokens": server(
         "command: [x]",
-        "env: {MAX_TOKENS: '4096', TOKEN_LIMIT: '100', TOKENIZERS_PARALLELISM: 'false', SECRET_NAME: prod-key}",
+        "env: {MAX_TOKENS: '4096', TOKEN_BUDGET: '100000', TOKENIZERS_PARALLELISM: 'false', SECRET_NAME: prod-key}",
     ),
     "files of secrets": server(
         "command: [x]",

@@ -42,10 +42,11 @@ _KEY_OWNERS = frozenset(
 
 _HARMLESS_ENDINGS = frozenset(
     {
-        "ALGORITHM", "AUDIENCE", "AUTH", "COUNT", "DIR", "DIRECTORY", "ENABLED", "ENDPOINT", "EXPIRY", "FILE", "FORMAT",
-        "HEADER", "HOST", "ID", "ISSUER", "LENGTH", "LIMIT", "METHOD", "MODE", "NAME", "PATH", "POLICY", "PREFIX",
-        "PROVIDER", "REGION", "REQUIRED", "SCOPE", "SCOPES", "SECONDS", "SIZE", "STDIN", "TIMEOUT", "TTL", "TYPE", "URI",
-        "URL", "USER", "USERNAME", "VERSION",
+        "AGE", "ALGORITHM", "AUDIENCE", "AUTH", "BACKEND", "BUDGET", "CACHE", "COUNT", "DIR", "DIRECTORY", "ENABLED",
+        "ENDPOINT", "EXPIRY", "FILE", "FORMAT", "HEADER", "HOST", "ID", "ISSUER", "LENGTH", "LIFETIME", "LIMIT", "MAX",
+        "METHOD", "MIN", "MODE", "NAME", "PATH", "POLICY", "PREFIX", "PROVIDER", "RATE", "REGION", "REQUIRED", "ROTATION",
+        "SCOPE", "SCOPES", "SECONDS", "SIZE", "STDIN", "STORE", "STRATEGY", "TIMEOUT", "TTL", "TYPE", "URI", "URL", "USER",
+        "USERNAME", "VERSION", "WINDOW",
     }
 )  # fmt: skip
 """A name that ends so speaks about a credential without being one: TOKEN_URL, SECRET_NAME, PASSWORD_FILE."""
