@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from remit.core.envelope import Envelope, Surface
+from remit.core.identity import ProviderName
 from remit.core.ports import Failure
 from remit.core.recorded import Recorded, WorkspaceRecord
 from remit.errors import StoreError
@@ -133,7 +134,7 @@ def test_two_tools_of_one_apply_that_want_one_name_are_both_named(tmp_path: Path
                 register("github"),
                 assistant("ops"),
                 attach(SEARCH),
-                attach(replace(FETCH, provider_name="GITHUB__SEARCH")),
+                attach(replace(FETCH, provider_name=ProviderName("GITHUB__SEARCH"))),
             ]
         )
     assert "github/fetch" in failure.message
@@ -149,7 +150,7 @@ def test_attaching_an_attached_tool_refreshes_it_under_its_old_alias(tmp_path: P
     newer = definition("Search better.")
     loose = Envelope(surface=Surface.OPEN, side_effecting=False, reversible=True, required_permission=None)
     with store.workspace("web", owner="local", lock_timeout=1) as transaction:
-        assert transaction.execute([attach(replace(SEARCH, provider_name="other"), newer, loose)]) == ()
+        assert transaction.execute([attach(replace(SEARCH, provider_name=ProviderName("other")), newer, loose)]) == ()
     (after,) = store.recorded().attachments
     assert after.is_coherent
     assert after == replace(
@@ -198,7 +199,7 @@ def test_what_is_not_attached_can_be_detached_and_nothing_else(tmp_path: Path) -
 def test_rows_of_another_workspace_are_never_changed(tmp_path: Path) -> None:
     store = created_store(tmp_path)
     with store.workspace("web", owner="local", lock_timeout=1) as transaction:
-        transaction.execute([register("github"), assistant("ops", "read"), attach(SEARCH)])
+        transaction.execute([register("github"), assistant("ops", "read"), assistant("empty"), attach(SEARCH)])
     before = store.recorded()
     with store.workspace("infra", owner="local", lock_timeout=1) as transaction:
         for operation in (attach(SEARCH), detach(SEARCH), refresh(SEARCH, definition("x")), rename(SEARCH, "x")):
@@ -206,7 +207,8 @@ def test_rows_of_another_workspace_are_never_changed(tmp_path: Path) -> None:
             assert "attached by workspace web" in failure.message
         (failure,) = transaction.execute([assistant("ops")])
         assert "made by workspace web" in failure.message
-        assert transaction.execute([remove_assistant("ops"), unregister("github")]) == ()
+        gone = [remove_assistant("ops"), remove_assistant("empty"), unregister("github")]
+        assert transaction.execute(gone) == ()
     assert replace(store.recorded(), workspaces=before.workspaces) == before
 
 
@@ -240,6 +242,35 @@ def test_a_deleted_assistant_that_holds_foreign_functions_stays_without_its_atta
         assert transaction.execute(operations) == ()
     assert [(each.name, each.foreign_functions) for each in store.recorded().assistants] == [("ops", ("own_function",))]
     assert store.recorded().attachments == ()
+
+
+def test_operations_of_one_assistant_come_out_the_same_in_any_order(tmp_path: Path) -> None:
+    store = created_store(tmp_path)
+    with store.workspace("web", owner="local", lock_timeout=1) as transaction:
+        transaction.execute([register("github"), assistant("ops"), attach(SEARCH)])
+    policy = Envelope(surface=Surface.OPEN, side_effecting=False, reversible=True, required_permission="read")
+    newest = definition("Newest.")
+    with store.workspace("web", owner="local", lock_timeout=1) as transaction:
+        backwards = [
+            set_envelope(SEARCH, policy),
+            refresh(SEARCH, newest),
+            attach(replace(SEARCH, provider_name=ProviderName("again"))),
+            detach(SEARCH),
+        ]
+        assert transaction.execute(backwards) == ()
+    (found,) = store.recorded().attachments
+    assert (found.provider_name, found.definition, found.envelope) == ("again", newest, policy)
+
+
+def test_an_assistant_whose_operations_failed_is_not_deleted(tmp_path: Path) -> None:
+    store = created_store(tmp_path)
+    with store.workspace("web", owner="local", lock_timeout=1) as transaction:
+        transaction.execute([register("github"), assistant("ops")])
+    before = store.recorded()
+    with store.workspace("web", owner="local", lock_timeout=1) as transaction:
+        failures = transaction.execute([rename(SEARCH, "x"), remove_assistant("ops")])
+    assert [each.assistant for each in failures] == ["ops"]
+    assert store.recorded() == before
 
 
 def test_an_unregistered_server_leaves_a_tombstone_and_no_listing(tmp_path: Path) -> None:
