@@ -17,9 +17,9 @@ from remit.core.planner import PlanRequest
 from remit.core.ports import Store
 from remit.core.report import DiscoveryLine, PlanReport
 from remit.errors import NoDatabase, NotApproved, PlanStale
-from remit.reconcile.applying import Applied, ApprovedDigest, ApprovedPlan, Inputs, apply
+from remit.reconcile.applying import Applied, ApprovedDigest, ApprovedPlan, Inputs, apply, choose_approved
 from remit.reconcile.outcome import ExitCode, first_of, plan_exit
-from remit.reconcile.planning import Surroundings
+from remit.reconcile.planning import Surroundings, make_report
 from remit.reconcile.saved import acceptances_of, read_plan, write_plan
 from remit.render.diagnostics import diagnostics_text
 from remit.render.document import plan_document
@@ -84,8 +84,12 @@ def _require_database(session: Session, flags: ApplyFlags) -> None:
 
 
 def _apply_saved(run: _Run, request: PlanRequest, saved: PlanDocument) -> ExitCode:
-    request = replace(request, accept=(*request.accept, *acceptances_of(saved)), scope=None)
-    report = run.report(replace(request, accept=()))
+    run.report(request)
+    request = replace(request, accept=(*request.accept, *acceptances_of(saved)))
+    session = run.session
+    report = make_report(session.desired, session.recorded, run.discovery, request, run.surroundings)
+    # Looked at before the lock too: a stale plan is stale whoever holds the workspace.
+    choose_approved(ApprovedPlan(saved), report.plan, plan_document(report), session.recorded, session.desired)
     if run.flags.require_complete and not report.plan.complete:
         return _incomplete(run, report.plan)
     return _carry_out(run, request, ApprovedPlan(saved))

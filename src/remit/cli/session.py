@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from remit.app import Database, Host, NoSink, difference, host_of
+from remit.cli.logs import configure_logging
 from remit.cli.progress import listing_progress
 from remit.cli.terminal import Terminal
 from remit.config.loader import Loaded, Rejected, load
@@ -144,6 +145,7 @@ def load_or_exit(config: Path, terminal: Terminal) -> Loaded:
 
 def open_session(config: Path, *, colour: bool) -> Session:
     """Read the configuration and open its database, if there is one."""
+    configure_logging()
     terminal = Terminal.of(colour=colour)
     loaded = load_or_exit(config, terminal)
     host = host_of()

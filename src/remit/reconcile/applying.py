@@ -45,7 +45,7 @@ from remit.reconcile.saved import Chosen, allowed_detaches, choose
 from remit.render.document import plan_document
 from remit.render.shapes import PlanDocument
 
-__all__ = ["Applied", "ApprovedDigest", "ApprovedPlan", "Inputs", "apply"]
+__all__ = ["Applied", "ApprovedDigest", "ApprovedPlan", "Inputs", "apply", "choose_approved"]
 
 _log = logging.getLogger(__name__)
 
@@ -103,7 +103,7 @@ def apply(
         recorded = transaction.recorded()
         report = make_report(desired, recorded, inputs.discovery, inputs.request, inputs.surroundings)
         document = plan_document(report)
-        chosen = _choose(approval, report.plan, document, recorded, desired)
+        chosen = choose_approved(approval, report.plan, document, recorded, desired)
         vetoes = _vetoes(approval, chosen.operations, inputs, recorded)
         if vetoes:
             return Applied(plan=report.plan, done=(), vetoes=vetoes)
@@ -122,9 +122,10 @@ def apply(
     )
 
 
-def _choose(
+def choose_approved(
     approval: ApprovedDigest | ApprovedPlan, plan: Plan, document: PlanDocument, recorded: Recorded, desired: Desired
 ) -> Chosen:
+    """What of a plan was approved and still is to do. Raises PlanStale where the approval was for something else."""
     match approval:
         case ApprovedDigest(digest=digest):
             if document["digest"] != digest:
