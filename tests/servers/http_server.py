@@ -50,7 +50,7 @@ class Raw:
 class HttpServer:
     """Options are attributes and may be changed while it runs.
 
-    `answer_on` maps a method to a Raw answer, `stall_on` holds methods that are answered only when the server stops,
+    `answer_on` maps a method to a Raw answer, `answer_at` a path, `stall_on` holds methods that are answered only when the server stops,
     `sessions` is whether legacy sessions are kept (404 for an unknown one), `sse` whether answers are event streams.
     """
 
@@ -74,6 +74,7 @@ class HttpServer:
         self.sessions = sessions
         self.bearer = bearer
         self.answer_on = dict(answer_on or {})
+        self.answer_at: dict[str, Raw] = {}
         self.stall_on = set(stall_on)
         self.token = token
         self.seen: list[Seen] = []
@@ -147,7 +148,9 @@ class _Handler(BaseHTTPRequestHandler):
             return
         message = cast("dict[str, Any]", json.loads(body))
         self._note(message)
-        if self.path.startswith("/messages"):
+        if self.path in self.owner.answer_at:
+            self._send(self.owner.answer_at[self.path])
+        elif self.path.startswith("/messages"):
             self._to_stream(message)
         else:
             self._streamable(message)
@@ -155,7 +158,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self._note({})
         if self.path != "/sse":
-            self._send(Raw(405))
+            self._send(self.owner.answer_at.get(self.path, Raw(405)))
             return
         number = str(next(self.owner.numbers))
         waiting = self.owner.streams[number] = queue.Queue()

@@ -105,6 +105,26 @@ def test_a_server_killed_in_the_middle_of_calls_fails_them_all_at_once_and_the_n
     assert (len(started), [pid for pid in started if alive(int(pid))]) == (2, [])
 
 
+def test_a_killed_server_whose_children_hold_its_stdout_is_gone_at_once_and_so_are_they(tmp_path: Path):
+    pids, children = tmp_path / "pids", tmp_path / "children"
+
+    async def main() -> None:
+        client = client_for(raw_server(silent_on=["tools/call"], pids=str(pids), children=str(children)))
+        await client.connect()
+        call = asyncio.create_task(client.call_tool("echo", {}, timeout=20))
+        await asyncio.sleep(0.1)
+        os.kill(int(pids.read_text()), signal.SIGKILL)
+        began = time.monotonic()
+        with pytest.raises(Fault) as caught:
+            await call
+        assert (caught.value.code, time.monotonic() - began < 1.5) == ("server_gone", True)
+        await client.close()
+
+    asyncio.run(main())
+    started = [int(pid) for pid in children.read_text().split()]
+    assert (len(started), [pid for pid in started if alive(pid)]) == (2, [])
+
+
 def test_the_pauses_between_openings_grow(tmp_path: Path):
     pids = tmp_path / "pids"
 

@@ -59,6 +59,28 @@ def test_a_legacy_sse_server_is_listed():
     assert sink.sequence() == ["open local", *LEGACY, *PAGES * 2, "close local"]
 
 
+@pytest.mark.parametrize(
+    ("path", "reason", "detail"),
+    [
+        ("/no-stream", UnreachableReason.REFUSED, "the server answered 405 Method Not Allowed"),
+        ("/away", UnreachableReason.REFUSED, "the server redirects (302) to https://it.example"),
+    ],
+)
+def test_a_legacy_sse_server_that_gives_no_stream_is_explained(path: str, reason: UnreachableReason, detail: str):
+    with HttpServer() as it:
+        it.answer_at["/away"] = Raw(302, headers={"location": "https://it.example/sse"})
+        endpoint = HttpEndpoint(it.url.replace("/mcp", path), Transport.SSE)
+        found = asyncio.run(listing_of(endpoint, protocol=ProtocolPin.LEGACY))
+    assert isinstance(found, Unreachable)
+    assert (found.reason, found.detail[: len(detail)]) == (reason, detail)
+
+
+def test_a_redirect_within_the_origin_is_followed():
+    with HttpServer() as it:
+        it.answer_at["/old"] = Raw(308, headers={"location": "/mcp"})
+        assert names(asyncio.run(listing_of(it.url.replace("/mcp", "/old")))) == ["echo"]
+
+
 def test_headers_reach_the_server_exactly_and_are_masked_in_every_event():
     sink = KeptEvents()
     with HttpServer(bearer=SECRET) as it:

@@ -171,9 +171,14 @@ class RemoteMcpClient:
         )
         return await self._ask(job, timeout, "tools/call")
 
-    async def close(self) -> None:
-        """End the session, pending requests (`closed`) and a child process; bounded, and fine to repeat."""
+    async def close(self, *, hurry: bool = False) -> None:
+        """End the session, pending requests (`closed`) and a child process; bounded, and fine to repeat.
+
+        `hurry` says that the server did not answer, so that waiting for it to leave by itself is of little use.
+        """
         self._closing.set()
+        if hurry:
+            self._connector.give_up()
         owner = self._owner
         if owner is None or owner.done():
             return

@@ -109,6 +109,11 @@ class Connector:
             return ()
         return (f"{self._noise_count} lines on stdout were no messages and were skipped", *self._noise)
 
+    def give_up(self) -> None:
+        """The server did not answer: closing need not wait long for it either."""
+        if self._stdio is not None:
+            self._stdio.give_up()
+
     def kill(self) -> None:
         """End a child process at once, without waiting."""
         if self._stdio is not None:
@@ -151,8 +156,8 @@ class Connector:
                 negotiated = await self._negotiate(session, order, deadline)
         except Exception as error:  # noqa: BLE001 (whatever the SDK raises becomes the one fault)
             fault = fault_of(error, "connecting")
-            if self._stdio is not None and fault.reason is UnreachableReason.TIMEOUT:
-                self._stdio.give_up()
+            if fault.reason is UnreachableReason.TIMEOUT:
+                self.give_up()
             return None, await self._explained(fault)
         self._remembered = negotiated.era
         end.tell(on_end)
@@ -212,8 +217,6 @@ class Connector:
         http = self._http
         if http is None:
             raise Fault(UnreachableReason.PROTOCOL, "an HTTP endpoint needs an HTTP client")
-        if isinstance(http, UpstreamHttp):
-            http.traffic.last = None
         if endpoint.transport is Transport.SSE:
             return await stack.enter_async_context(sse_client(endpoint.url, httpx_client_factory=_lender(http)))
         return await stack.enter_async_context(
@@ -242,9 +245,8 @@ class Connector:
     async def explain(self, fault: Fault) -> Fault:
         """The fault with what the transport knows: its own fault, an exit code, the end of stderr; texts masked."""
         mask = self._recorder.redactor.text
-        if isinstance(self._http, UpstreamHttp) and fault.reason is UnreachableReason.PROTOCOL and not fault.rpc_code:
-            last = self._http.traffic.last
-            fault = last if last is not None and fault.code in (SERVER_GONE, UnreachableReason.PROTOCOL) else fault
+        if isinstance(self._http, UpstreamHttp) and fault.code in (SERVER_GONE, UnreachableReason.PROTOCOL):
+            fault = self._http.traffic.take_stream_fault() or fault
         stdio = self._stdio
         if stdio is None or fault.code != SERVER_GONE:
             return _with_message(fault, mask(fault.message)[:_DETAIL])

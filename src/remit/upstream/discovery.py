@@ -24,10 +24,10 @@ from pathlib import Path
 
 from remit.core.desired import DesiredServer
 from remit.core.events import EventSink
-from remit.core.live import Listed, Unreachable
+from remit.core.live import Listed, Unreachable, UnreachableReason
 from remit.core.ports import ListingTarget
 from remit.upstream.client import RemoteMcpClient
-from remit.upstream.faults import fault_of, unreachable_of
+from remit.upstream.faults import Fault, fault_of, unreachable_of
 from remit.upstream.http_transport import UpstreamHttp, open_http
 from remit.upstream.judge import judge_tools
 from remit.upstream.listing import walk_pages
@@ -88,12 +88,18 @@ class McpServerLister:
             token = token_source_for(connection.endpoint, redactor=redactor, clock=self._clock, new_id=self._new_id)
             http = open_http(connection.endpoint, authorization=token.header if token else lambda: None)
         client = self._client(target, connection, redactor, http)
+        unanswered = True
         try:
             if token is not None:
                 await token.refresh(seconds=deadline - time.monotonic())
-            return await self._walk(client, target.server, deadline)
+            listed = await self._walk(client, target.server, deadline)
+            unanswered = False
+            return listed
+        except Fault as fault:
+            unanswered = fault.reason is UnreachableReason.TIMEOUT
+            raise
         finally:
-            await client.close()
+            await client.close(hurry=unanswered)
             if http is not None:
                 await http.aclose()
 

@@ -20,6 +20,7 @@ import httpx2
 from mcp_types import ErrorData
 
 from remit.core.desired import BearerAuth, ClientCredentialsAuth, PrivateKeyJwtAuth, Tls
+from remit.core.identity import Transport
 from remit.core.live import UnreachableReason
 from remit.upstream.events_stream import EventCutter, passable_event
 from remit.upstream.faults import SERVER_GONE, Fault
@@ -77,14 +78,23 @@ class _Failed(Exception):
 class HttpTransport(httpx2.AsyncBaseTransport):
     """One connection pool with the policy above. `received` counts the body bytes of every answer.
 
-    `last` is the newest fault; a transport that fails without naming a request (legacy SSE) is explained by it.
+    `last` is the newest fault. Where answers come on one stream (legacy SSE, `one_stream`) the SDK cannot tell which
+    request failed and ends the session; `take_stream_fault` says why.
     """
 
-    def __init__(self, pool: httpcore2.AsyncConnectionPool, authorization: Callable[[], str | None] = lambda: None):
+    def __init__(
+        self,
+        pool: httpcore2.AsyncConnectionPool,
+        *,
+        authorization: Callable[[], str | None] = lambda: None,
+        one_stream: bool = False,
+    ):
         self._pool = pool
+        self._one_stream = one_stream
         self._authorization = authorization
         self.received = 0
         self.last: Fault | None = None
+        self._stream_fault: Fault | None = None
         self.parking = Parking()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -93,6 +103,15 @@ class HttpTransport(httpx2.AsyncBaseTransport):
             return await self._handle(request)
         except _Failed as failure:
             return self._explained(failure.happened)
+
+    def take_stream_fault(self) -> Fault | None:
+        """Why a stream ended before its time, once."""
+        fault, self._stream_fault = self._stream_fault, None
+        return fault
+
+    def end_stream(self, fault: Fault) -> None:
+        """Keep why a stream ends here."""
+        self._stream_fault = self.last = fault
 
     async def aclose(self) -> None:
         """Close the pool."""
@@ -175,6 +194,8 @@ class HttpTransport(httpx2.AsyncBaseTransport):
             detail = f"the server answered {status} {_phrase(status)}"
             raise _Failed(_Happened(reason=UnreachableReason.AUTH, detail=detail, status=status))
         if request.method != "POST":
+            if self._one_stream and status >= HTTPStatus.MULTIPLE_CHOICES:
+                self._judge_stream(request, status, headers, body)
             return
         code = _rpc_error_code(body) if kind == "application/json" and status >= HTTPStatus.BAD_REQUEST else None
         if status == HTTPStatus.NOT_FOUND and _SESSION_HEADER in request.headers and code != _METHOD_NOT_FOUND:
@@ -188,8 +209,15 @@ class HttpTransport(httpx2.AsyncBaseTransport):
             detail = f"the answer is {kind or 'of no type'}, neither JSON nor an event stream"
             raise _Failed(_Happened(reason=UnreachableReason.PROTOCOL, detail=detail, code=HTTP_STATUS))
 
+    def _judge_stream(self, request: httpx2.Request, status: int, headers: httpx2.Headers, body: bytes) -> None:
+        if status >= HTTPStatus.BAD_REQUEST:
+            raise _Failed(_refused(status, body))
+        _judge_redirect(request, status, headers)
+
     def _explained(self, happened: _Happened) -> httpx2.Response:
         self.last = _fault(happened)
+        if self._one_stream:
+            self._stream_fault = self.last
         data = {_MARK: {"reason": happened.reason.value, "code": happened.code, "detail": happened.detail}}
         error = {"code": -32000, "message": happened.detail, "data": data}
         return httpx2.Response(happened.status, json={"jsonrpc": "2.0", "id": None, "error": error})
@@ -225,7 +253,7 @@ class _EventStream(httpx2.AsyncByteStream):
                     yield passable_event(event, self._owner.parking)
                 if cutter.overlong:
                     detail = f"an event is longer than {MAX_SSE_EVENT} bytes"
-                    self._owner.last = Fault(UnreachableReason.TOO_LARGE, detail)
+                    self._owner.end_stream(Fault(UnreachableReason.TOO_LARGE, detail))
                     raise httpx2.ReadError(detail)
         except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException) as error:
             raise httpx2.ReadError("the event stream broke") from error
@@ -254,7 +282,9 @@ def open_http(
         keepalive_expiry=5.0,
         network_backend=JudgingBackend(allow_private_network=endpoint.allow_private_network, resolver=resolver),
     )
-    return UpstreamHttp(HttpTransport(pool, authorization), _static_headers(endpoint))
+    one_stream = endpoint.transport is Transport.SSE
+    traffic = HttpTransport(pool, authorization=authorization, one_stream=one_stream)
+    return UpstreamHttp(traffic, _static_headers(endpoint))
 
 
 def fault_of_error(error: ErrorData) -> Fault | None:
@@ -324,7 +354,7 @@ def _judge_redirect(request: httpx2.Request, status: int, headers: httpx2.Header
     here, there = request.url, request.url.join(headers.get("location", ""))
     upgrade = (here.scheme, here.port, there.scheme, there.port) == ("http", None, "https", None)
     same = (here.scheme, here.port) == (there.scheme, there.port) or upgrade
-    if here.host == there.host and same and status in (307, 308):
+    if here.host == there.host and same and (status in (307, 308) or request.method == "GET"):
         return
     target = f"{there.scheme}://{there.netloc.decode('ascii', 'replace').rpartition('@')[2]}"
     detail = f"the server redirects ({status}) to {target}; redirects to elsewhere are not followed"

@@ -25,7 +25,7 @@ from mcp.shared.message import SessionMessage
 from remit.core.live import UnreachableReason
 from remit.upstream.faults import Fault
 from remit.upstream.lines import MAX_LINE, Broken, LineSplitter, Noise, read_line
-from remit.upstream.processes import ProcessMark, end_group, end_processes, family_of, still_running
+from remit.upstream.processes import ProcessMark, end_group, end_processes, family_of, mark_of, still_running
 from remit.upstream.references import ResolvedStdio
 
 __all__ = ["STDERR_RING", "StdioTransport", "Streams"]
@@ -62,6 +62,7 @@ class StdioTransport:
         self._on_noise = on_noise
         self._polite_seconds = polite_seconds
         self._process: subprocess.Popen[bytes] | None = None
+        self._mark: ProcessMark | None = None
         self._stdin: asyncio.StreamWriter | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._pipes: list[asyncio.BaseTransport] = []
@@ -73,6 +74,7 @@ class StdioTransport:
 
     async def __aenter__(self) -> Streams:
         self._process = self._spawn()
+        self._mark = mark_of(self._process.pid)
         self._to_session, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         write, self._from_session = anyio.create_memory_object_stream[SessionMessage](0)
         self._ends = (self._to_session, read, write, self._from_session)
@@ -230,7 +232,7 @@ class StdioTransport:
             for pipe in (process.stdout, process.stderr)
             if pipe is not None and not pipe.closed
         )
-        return family_of(process.pid, pipes)
+        return family_of(self._mark, pipes) if self._mark else frozenset()
 
     async def _stop(self) -> None:
         process = self._process
