@@ -158,6 +158,29 @@ OBJECTS: list[Row] = [
         {C},
     ),
     ("the first property of a tool", {"type": "object"}, argument({"type": "string"}), {C}, {B}),
+    (
+        "a property that another allOf branch could not see",
+        {"allOf": [arguments({"a": {}}), arguments({"b": {"type": "string"}})]},
+        {"allOf": [arguments({"a": {}, "b": {"type": "null"}}), arguments({"b": {"type": "string"}})]},
+        {B},
+        {C},
+    ),
+    (
+        "an optional property of a nullable definition",
+        argument({"anyOf": [{"$ref": "#/$defs/A"}, {"type": "null"}]}, **{"$defs": {"A": arguments({})}}),
+        argument(
+            {"anyOf": [{"$ref": "#/$defs/A"}, {"type": "null"}]}, **{"$defs": {"A": arguments({"x": {"const": 1}})}}
+        ),
+        {C},
+        {B},
+    ),
+    (
+        "properties of a root that only has branches",
+        {"anyOf": [arguments({"a": {"const": 1}}), arguments({"b": {}})]},
+        {"anyOf": [arguments({"a": {"const": 2}}), arguments({"b": {"const": 1}})]},
+        {B},
+        {C},
+    ),
     ("required goes", argument({}, required=["a"]), argument({}), {C}, {B}),
     ("a name joins required", argument({}, required=["a"]), argument({}, required=["a", "b"]), {B}, {C}),
     ("a new required property", arguments({}), argument({}, required=["a"]), {C, B}, {C, B}),

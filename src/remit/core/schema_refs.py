@@ -6,6 +6,7 @@ only as a remark (`REMARK`). It does not judge a change (core/schema_rules.py do
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -37,6 +38,9 @@ form generators add. `nullable` is absent on purpose: some readers take it as an
 """
 
 _OPAQUE_UNDER = frozenset({"if", "not", "oneOf", "unevaluatedItems", "unevaluatedProperties"})
+_IN_PLACE = frozenset(
+    {"$ref", "allOf", "anyOf", "dependencies", "dependentSchemas", "else", "if", "not", "oneOf", "then"}
+)
 _READS_OTHERS = frozenset(
     {"$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveAnchor", "$recursiveRef", "unevaluatedItems"}
 ) | {"unevaluatedProperties"}
@@ -81,6 +85,7 @@ class SchemaDocument:
     uses: Mapping[Pointer, frozenset[Use]]
     entangled: bool
     dialect_bound: bool
+    alone: frozenset[int]
 
     def view(self, schema: JsonObject) -> JsonObject:
         """The keywords that count: up to draft-07 the neighbours of a `$ref` are ignored."""
@@ -91,10 +96,38 @@ class SchemaDocument:
         return _follow(self.root, reference)
 
 
+class _Neighbours:
+    """Places that apply to one instance, joined into groups, and how many of each group list properties."""
+
+    def __init__(self) -> None:
+        self._above: dict[Pointer, Pointer] = {}
+        self._listing: dict[Pointer, JsonObject] = {}
+        self._silent: dict[Pointer, JsonObject] = {}
+
+    def met(self, pointer: Pointer, schema: JsonObject) -> None:
+        (self._listing if "properties" in schema else self._silent)[pointer] = schema
+
+    def join(self, one: Pointer, other: Pointer) -> None:
+        self._above[self._group(one)] = self._group(other)
+
+    def alone(self) -> frozenset[int]:
+        groups = Counter(self._group(pointer) for pointer in self._listing)
+        listing = (id(schema) for pointer, schema in self._listing.items() if groups[self._group(pointer)] == 1)
+        silent = (id(schema) for pointer, schema in self._silent.items() if not groups[self._group(pointer)])
+        return frozenset((*listing, *silent))
+
+    def _group(self, pointer: Pointer) -> Pointer:
+        while (above := self._above.get(pointer, pointer)) != pointer:
+            self._above[pointer] = self._above.get(above, above)
+            pointer = above
+        return pointer
+
+
 def read_document(root: Json) -> SchemaDocument:
     """Follow one schema from its root. Every place is visited at most once for each use."""
     uses: dict[Pointer, set[Use]] = {}
     keywords: set[str] = set()
+    neighbours = _Neighbours()
     entangled = False
     waiting: list[tuple[Pointer, Json, Use]] = [((), root, Use.ASSERTED)]
     while waiting:
@@ -107,13 +140,18 @@ def read_document(root: Json) -> SchemaDocument:
             document = cast("JsonObject", schema)
             keywords.update(_keywords_of(document))
             entangled = entangled or (bool(pointer) and "$id" in document) or not _refers_locally(root, document)
-            waiting.extend(_below(root, pointer, document, use))
+            neighbours.met(pointer, document)
+            for keyword, place, entry in _below(root, pointer, document):
+                waiting.append((place, entry, _use_under(keyword, document, use)))
+                if keyword in _IN_PLACE:
+                    neighbours.join(pointer, place)
     return SchemaDocument(
         root=root,
         dialect=_dialect_of(root),
         uses={pointer: frozenset(known) for pointer, known in uses.items()},
         entangled=entangled or bool(keywords & _READS_OTHERS),
         dialect_bound=bool(keywords & _DIALECT_BOUND),
+        alone=neighbours.alone(),
     )
 
 
@@ -139,15 +177,13 @@ def _refers_locally(root: Json, schema: JsonObject) -> bool:
     return "$ref" not in schema or _follow(root, schema["$ref"]) is not None
 
 
-def _below(root: Json, pointer: Pointer, schema: JsonObject, use: Use) -> Iterator[tuple[Pointer, Json, Use]]:
+def _below(root: Json, pointer: Pointer, schema: JsonObject) -> Iterator[tuple[str, Pointer, Json]]:
     if (found := _follow(root, schema.get("$ref"))) is not None:
-        yield (*found, use)
+        yield ("$ref", *found)
     for keyword, value in schema.items():
-        if keyword in DEFINITIONS or keyword in PROSE:
-            continue
-        inner = _use_under(keyword, schema, use)
-        for step, entry in _schemas_in(keyword, value):
-            yield ((*pointer, keyword, *step), entry, inner)
+        if keyword not in DEFINITIONS and keyword not in PROSE:
+            for step, entry in _schemas_in(keyword, value):
+                yield keyword, (*pointer, keyword, *step), entry
 
 
 def _use_under(keyword: str, schema: JsonObject, use: Use) -> Use:

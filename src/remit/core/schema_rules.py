@@ -123,11 +123,11 @@ class Comparison:
         """Whether one keyword of `new`, or its absence, rejects nothing that `old` accepts. Unknown ones must be equal."""
         if asserts_nothing(keyword):
             return True
-        bound = BOUND_RULES.get(keyword)
-        if bound is not None:
-            return bound(old, new)
-        rule = _SCHEMA_RULES.get(keyword)
-        return self.unchanged(keyword, old, new) if rule is None else rule(self, old, new)
+        bound, rule = BOUND_RULES.get(keyword), _SCHEMA_RULES.get(keyword)
+        follows = bound is not None and bound(old, new)
+        if not follows and rule is not None:
+            follows = rule(self, old, new)
+        return follows or self.unchanged(keyword, old, new)
 
     def edit_follows(self, keyword: str, old: JsonObject, new: JsonObject) -> bool:
         """`keyword_follows`, remembered: a keyword with a thousand edited elements is judged once."""
@@ -207,13 +207,14 @@ class Comparison:
     def additional(self, schema: JsonObject, *, old: bool) -> "_Additional":
         """What a schema says about properties that it does not list.
 
-        Silence closes an input that lists properties and the root of an input; a bare nested object stays open.
+        Silence closes an input's root, and any of its schemas that lists properties, unless another schema lists
+        properties of the same instance too; a bare nested object stays open.
         """
         if "additionalProperties" in schema:
             return schema["additionalProperties"]
-        root = self.old.root if old else self.new.root
-        listed = schema is root or "properties" in schema
-        return _Closed.CLOSED if listed and not self.output else True
+        document = self.old if old else self.new
+        lists = schema is document.root or "properties" in schema
+        return _Closed.CLOSED if lists and not self.output and id(schema) in document.alone else True
 
 
 def _is_list(value: Json) -> bool:

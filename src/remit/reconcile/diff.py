@@ -5,7 +5,8 @@ report (the order of a set, 1 against 1.0) is found by a plain walk, so that two
 come out equal. Pure, and bounded: a part with more than 500 differences is one change.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, TypeAlias, cast
 
@@ -24,6 +25,7 @@ MOST_DIFFERENCES = 500
 """Differences in one part of a definition that are still told one by one."""
 
 _Path: TypeAlias = tuple[str | int, ...]
+_ListsAt: TypeAlias = Callable[[_Path], tuple[Json, Json, bool]]
 _ABSENT = object()
 
 
@@ -66,8 +68,14 @@ def _deep_changes(name: str, old: Json, new: Json) -> tuple[Change, ...]:
     # Imported here: 0.1 s that only a changed tool costs.
     from deepdiff import DeepDiff  # noqa: PLC0415
 
+    @cache
+    def lists_at(holder: _Path) -> tuple[Json, Json, bool]:
+        before, after = _value_at(old, holder[1:]), _value_at(new, holder[1:])
+        return before, after, _scalars(before) and _scalars(after)
+
     def unordered(level: "DiffLevel") -> bool:
-        return holds_a_set(_path(name, level)) and _scalars(level.t1) and _scalars(level.t2)
+        path = _path(name, level)
+        return holds_a_set(path) and lists_at(path)[2]
 
     # Numbers are made plain beforehand: ignore_numeric_type_changes compares 12 digits and takes True for 1. Private names
     # and sharply different objects are looked into, and lists are paired by index, as a path names an index.
@@ -88,7 +96,7 @@ def _deep_changes(name: str, old: Json, new: Json) -> tuple[Change, ...]:
         change
         for kind, levels in tree.items()
         for level in levels
-        for change in _at_level(old, new, _path(name, level), kind, level)
+        for change in _at_level(_path(name, level), kind, level, lists_at)
     )
     return tuple({_sort_key(change): change for change in found}.values())
 
@@ -97,17 +105,17 @@ def _path(name: str, level: "DiffLevel") -> _Path:
     return (name, *cast("list[str | int]", level.path(output_format="list")))
 
 
-def _at_level(old: Json, new: Json, path: _Path, kind: str, level: "DiffLevel") -> Iterator[Change]:
+def _at_level(path: _Path, kind: str, level: "DiffLevel", lists_at: _ListsAt) -> Iterator[Change]:
     added, removed = kind.endswith("_added"), kind.endswith("_removed")
     before, after = None if added else cast("Json", level.t1), None if removed else cast("Json", level.t2)
     holder = next((path[:at] for at in range(2, len(path)) if holds_a_set(path[:at])), None)
     if holder is None:
         yield Change(path=path, before=before, after=after, added=added, removed=removed)
         return
-    lists = _value_at(old, holder[1:]), _value_at(new, holder[1:])
-    if not all(map(_scalars, lists)):
+    old, new, can_be_paired = lists_at(holder)
+    if not can_be_paired:
         # An enum of objects has no elements that could be paired: it changed as a whole.
-        yield Change(path=holder, before=lists[0], after=lists[1])
+        yield Change(path=holder, before=old, after=new)
         return
     if not added:
         yield Change(path=holder, before=before, removed=True)

@@ -1,0 +1,266 @@
+"""What in a text deserves a reviewer's eye: characters that hide, and phrases that address the model.
+
+Tables and the functions that read them, over one string at a time. Emoji sequences and the joiners and marks of scripts
+that need them are ordinary text. Phrases are English and narrow on purpose: a finding that is usually wrong is not read.
+Which strings of a definition are looked at is decided in core/findings.py. Pure.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+__all__ = ["UNUSUAL", "Detector", "Hit", "detectors_for"]
+
+Hit: TypeAlias = tuple[str, int, int]
+"""A rule's slug with the start and the end of what it met."""
+
+_HIDING = (
+    r"\x80-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    r"\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+UNUSUAL = re.compile(f"[{_HIDING}]")
+"""Characters outside ASCII that show nothing, reorder text or control a terminal."""
+
+_SUSPECT = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f{_HIDING}]")
+_JOINING_SCRIPTS = re.compile(
+    "[\u0600-\u08ff\u0900-\u0dff\u0f00-\u109f\u1780-\u18af\ua800-\uabff\ufb1d-\ufdff\ufe70-\ufefc\U00010a00-\U00011fff]"
+)
+_FLAG_TAGS = re.compile("\U0001f3f4(?:\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074"
+                        "|\U000e0077\U000e006c\U000e0073))\U000e007f")  # fmt: skip
+_ZWNJ, _ZWJ, _KEYCAP = "\u200c", "\u200d", "\u20e3"
+_DIRECTION_MARKS = frozenset("\u200e\u200f\u061c")
+
+
+def _characters_in(text: str) -> Iterator[Hit]:
+    """The first character of each rule that hides, reorders or controls, unless its script or an emoji needs it."""
+    ordinary = {place for flag in _FLAG_TAGS.finditer(text) for place in range(*flag.span())}
+    marks = frozenset[str]() if _writes_right_to_left(text) else _DIRECTION_MARKS
+    seen: set[str] = set()
+    for match in _SUSPECT.finditer(text):
+        place = match.start()
+        rule = None if place in ordinary else _rule_for(text, place, marks)
+        if rule is not None and rule not in seen:
+            seen.add(rule)
+            yield rule, place, place + 1
+
+
+def _rule_for(text: str, place: int, marks: frozenset[str]) -> str | None:
+    character = text[place]
+    code = ord(character)
+    if code < 0xA0:
+        return _control_rule(text, place)
+    if 0xE0000 <= code <= 0xE007F:
+        return "tag-character"
+    if character in _DIRECTION_MARKS:
+        return "bidi-control" if character in marks else None
+    if 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069:
+        return "bidi-control"
+    return None if _is_needed(text, place) else "invisible-character"
+
+
+def _control_rule(text: str, place: int) -> str | None:
+    if text[place] == "\r" and text[place + 1 : place + 2] == "\n":
+        return None
+    return "ansi-escape" if text[place] in "\x1b\x90\x9b\x9d" else "control-character"
+
+
+def _writes_right_to_left(text: str) -> bool:
+    # The right-to-left mark itself counts as a strong character, so letters are asked for.
+    letters = (character for character in text if character.isalpha())
+    return not text.isascii() and any(unicodedata.bidirectional(letter) in {"R", "AL"} for letter in letters)
+
+
+def _is_needed(text: str, place: int) -> bool:
+    code, before, after = ord(text[place]), text[max(0, place - 1) : place], text[place + 1 : place + 2]
+    if text[place] in {_ZWNJ, _ZWJ}:
+        return _joins_letters(before, after) or (text[place] == _ZWJ and _joins_emoji(text, place))
+    if 0xFE0E <= code <= 0xFE0F:
+        return _is_symbol(before) or (before in set("0123456789#*") and after == _KEYCAP)
+    if 0xFE00 <= code <= 0xFE0D or 0xE0100 <= code <= 0xE01EF:
+        return before >= "\u2200" and unicodedata.category(before) in {"Lo", "Sm"}
+    return 0x180B <= code <= 0x180D and "\u1820" <= before <= "\u18aa"
+
+
+def _joins_letters(before: str, after: str) -> bool:
+    ended = not after or after.isspace() or after in ".,;:!?)\"'"
+    return bool(_JOINING_SCRIPTS.match(before)) and (ended or bool(_JOINING_SCRIPTS.match(after)))
+
+
+def _joins_emoji(text: str, place: int) -> bool:
+    """Between two symbols; the first may carry a variation selector or a skin tone."""
+    before = text[max(0, place - 3) : place].rstrip("\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
+    return _is_symbol(before[-1:]) and _is_symbol(text[place + 1 : place + 2])
+
+
+def _is_symbol(character: str) -> bool:
+    return character > "\x7f" and unicodedata.category(character) in {"So", "Sm", "Sk", "Po", "Pd"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Phrase:
+    """A rule that addresses the model: one of `triggers` occurs in the lower-case text, then `pattern` decides."""
+
+    rule: str
+    triggers: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+    def hits(self, text: str) -> Iterator[Hit]:
+        """The first place in a text; compatibility forms (full-width letters) are read as plain ones."""
+        if (match := self.pattern.search(_lowered(text))) is not None:
+            yield self.rule, *match.span()
+
+
+def _phrase(rule: str, triggers: str, pattern: str) -> _Phrase:
+    """In `pattern` a space is any white space; triggers are separated by semicolons."""
+    return _Phrase(rule, tuple(triggers.split("; ")), re.compile(pattern.replace(" ", r"\s+"), re.MULTILINE))
+
+
+_ADDRESS = r"(?:https?://|[\w.+-]+@[\w-]+\.\w|\+\d{7})"
+_USER = r"(?:the |your |any )?(?:end |human )?(?:user|human|customer|operator|person)s?\b"
+_SEND = r"\b(?:send|forward|post|upload|transmit|e-?mail|exfiltrate|leak|copy|bcc)\b"
+
+_EXFILTRATION = _phrase(
+    "exfiltration",
+    "contents to; content to",
+    rf"{_SEND}(?: (?:all|the|its|their|this|that|file|full|entire|complete|raw)){{0,4}} contents?"
+    rf"(?: of [^\n]{{1,60}}?)? to (?:this|our|the following|my)? ?{_ADDRESS}"
+    rf"|{_SEND}[^\n]{{0,60}}\b(?:conversation|chat|history|credentials?|api keys?|passwords?|secrets?|private keys?|"
+    rf"environment variables|tokens)\b[^\n]{{0,40}}? to [^\n]{{0,30}}?{_ADDRESS}"
+    r"|\bsend the contents? to\b"
+    rf"|\b(?:must|always|should)(?: also)?(?: be)? (?:sent|send|forward(?:ed)?|cop(?:y|ied)|bcc)\b[^\n]{{0,40}}?"
+    rf" (?:to )?[^\n]{{0,20}}?{_ADDRESS}",
+)
+_PHRASES = (
+    _phrase(
+        "ignore-instructions",
+        "ignore; disregard; forget",
+        r"\b(?:ignore|disregard|forget)(?: (?:all|any|every|the|of|these|those|your|and)){0,4}"
+        r" (?:previous|prior|above|earlier|preceding|former|system|original|other|your)(?: \w+){0,2}?"
+        r" (?:instructions?|prompts?|guidelines?|directives?|rules|messages?)\b"
+        r"|\b(?:ignore|disregard|forget) (?:everything|all|anything)(?: (?:that|which))?(?: \w+){0,3}? (?:above|before|told)\b",
+    ),
+    _phrase(
+        "secrecy",
+        "tell ; telling ; inform ; mention; reveal; disclos; secret; hidden from; hide ; not know; be told",
+        rf"\b(?:do not|don['\u2019]t|never|must not|without|avoid)(?: ever)? (?:tell|telling|inform) {_USER}"
+        rf"|\b(?:do not|don['\u2019]t|never|must not|without)(?: ever)? (?:mention|reveal|disclos)(?:e|ing)?"
+        rf"(?: (?:this|that|it|these|any of this|the above|anything)(?: (?:instruction|step|note|tool|requirement)s?)?)"
+        rf"(?: to {_USER}| to anyone\b|[.!,;]|$)"
+        rf"|\b(?:keep|hide) (?:this|it|that|these)(?: \w+){{0,2}}?(?: secret| hidden)? from {_USER}"
+        r"|\bkeep (?:this|it|that) (?:a )?secret\b"
+        rf"|\b{_USER} (?:must|should|need|may|can)(?: not|not) (?:know|be told)"
+        r"|\bsecretly \w+",
+    ),
+    _phrase(
+        "tool-precondition",
+        "other tool; any tool; every tool",
+        r"\bbefore (?:you )?(?:us(?:e|ing)|call(?:ing)?|invok(?:e|ing)|run(?:ning)?|execut(?:e|ing))"
+        r" (?:any|every)(?: other)? tools?\b"
+        r"|\b(?:when(?:ever)?|each time|every time|if)(?: \w+){0,2}? (?:any other|another|every|other) tools?\b"
+        r"[^.\n]{0,60}\b(?:must|first|also|always|instead)\b",
+    ),
+    _phrase(
+        "model-markup",
+        "important>; system>; assistant>; <|",
+        r"</?important>|^\s*<(?:system|assistant)>|</(?:system|assistant)>"
+        r"|<\|(?:im start|im end|system|assistant|endoftext)\|>",
+    ),
+    _phrase(
+        "system-prompt",
+        "system prompt; system instr",
+        r"\b(?:reveal|print|repeat|output|include|send|pass|copy|paste|provide|return|write|expose|leak|append|put|dump)\b"
+        r"[^.\n]{0,40}\b(?:your|its own) (?:\w+ )?system (?:prompts?|instructions?)\b"
+        rf"|{_SEND}[^.\n]{{0,40}}\bsystem prompt\b[^.\n]{{0,40}}\bto\b",
+    ),
+    _phrase(
+        "secret-path",
+        ".ssh; id rsa; id ed25519; /passwd; .aws/; /mcp.json; desktop config",
+        r"\b(?:read|open|cat|load|include|attach|fetch|collect|contents? of|send|copy|upload|append|dump)\b[^.\n]{0,60}?"
+        r"(?:~/\.ssh\b(?!/(?:config|known_hosts))|\bid rsa\b|\bid ed25519\b|/etc/passwd\b|\.aws/credentials\b"
+        r"|\.cursor/mcp\.json|claude desktop config)",
+    ),
+    _EXFILTRATION,
+    _phrase("hidden-comment", "<!--", r"<!--(?!\[if)\s*[^\s>]+(?: (?!-->)\S+){3,}?"),
+)
+
+_TRIGGERS = tuple(dict.fromkeys(trigger for phrase in _PHRASES for trigger in phrase.triggers))
+_PHONE = re.compile(r"\+\d{7}")
+_RUN = 120
+_BLOB = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{_RUN},}}")
+_URL = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s\"'<>`(){}\[\]|\\^]+")
+_ESCAPED_CONTROL = re.compile(r"(\\+)[ubfr]")
+
+
+@dataclass(frozen=True, slots=True)
+class Detector:
+    """One way to look at a string: `hits` yields what it meets. `reads_names`: also the keys of a schema."""
+
+    hits: Callable[[str], Iterator[Hit]]
+    reads_names: bool = True
+
+
+def detectors_for(canonical: str) -> tuple[Detector, ...]:
+    """The detectors that may meet something in a definition, from one scan over its canonical JSON text.
+
+    Most texts need none, which is what makes thousands of definitions cheap.
+    """
+    has_url = canonical.count("://") > canonical.count('"$schema":"http')
+    chosen = [Detector(_characters_in)] if _holds_suspects(canonical) else []
+    chosen.extend(Detector(phrase.hits) for phrase in _phrases_for(_lowered(canonical), has_url))
+    if _has_long_run(canonical):
+        chosen.append(Detector(_blobs_in, reads_names=False))
+    if has_url:
+        chosen.append(Detector(_urls_in, reads_names=False))
+    return tuple(chosen)
+
+
+def _holds_suspects(canonical: str) -> bool:
+    if not canonical.isascii() and UNUSUAL.search(canonical):
+        return True
+    return "\x7f" in canonical or any(len(match[1]) % 2 for match in _ESCAPED_CONTROL.finditer(canonical))
+
+
+def _phrases_for(lowered: str, has_url: bool) -> Iterator[_Phrase]:
+    flat = lowered.replace("\\n", " ").replace("\\t", " ")
+    met = {trigger for trigger in _TRIGGERS if trigger in flat}
+    addressed = has_url or "@" in flat or _PHONE.search(flat) is not None
+    if not met and not addressed:
+        return
+    # Unescaped as far as the patterns care: every string stands on lines of its own.
+    lines = (
+        lowered.replace("\\\\", "\0").replace("\\n", "\n").replace("\\t", "\t").replace('\\"', "'").replace('"', "\n")
+    )
+    for phrase in _PHRASES:
+        wanted = (phrase is _EXFILTRATION and addressed) or not met.isdisjoint(phrase.triggers)
+        if wanted and phrase.pattern.search(lines):
+            yield phrase
+
+
+def _has_long_run(text: str) -> bool:
+    """Whether a run of base64 characters may be long enough: such a run covers one of the aligned blocks."""
+    plain = text.replace("/", "a").replace("+", "a").replace("_", "a").replace("-", "a")
+    half = _RUN // 2
+    return any(plain[start : start + half].isalnum() for start in range(0, len(plain) - half + 1, half))
+
+
+def _lowered(text: str) -> str:
+    """Lower case, underscores as spaces (a property's name is read as words), compatibility forms as plain letters."""
+    plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    return plain.lower().replace("_", " ")
+
+
+def _blobs_in(text: str) -> Iterator[Hit]:
+    """Long runs that look like base64: mixed cases and digits, few separators, many different characters."""
+    for match in _BLOB.finditer(text):
+        run = match.group()
+        mixed = re.search("[a-z]", run) and re.search("[A-Z]", run) and re.search("[0-9]", run)
+        if mixed and len(set(run)) >= 16 and run.count("/") + run.count("_") + run.count("-") < len(run) / 10:
+            yield "encoded-blob", *match.span()
+
+
+def _urls_in(text: str) -> Iterator[Hit]:
+    """The URLs of a text, closing punctuation left out."""
+    for match in _URL.finditer(text) if "://" in text else ():
+        yield "url", match.start(), match.start() + len(match.group().rstrip(".,;:!?*_"))
