@@ -201,6 +201,7 @@ def test_a_surrogate_that_only_the_driver_notices_is_the_same_error(tmp_path: Pa
         transaction.keep_listing(server_id("github"), bad)
     assert refused.value.code == "text-not-storable"
     assert CANARY not in "".join(traceback.format_exception(refused.value))
+    assert refused.value.__suppress_context__, "the driver's error object carries the text"
     assert store.recorded() == before
 
 
