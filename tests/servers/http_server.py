@@ -9,6 +9,7 @@ Streamable HTTP on /mcp in both eras, legacy SSE on /sse, an OAuth token endpoin
 import itertools
 import json
 import queue
+import ssl
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -66,7 +67,9 @@ class HttpServer:
         answer_on: Mapping[str, Raw] | None = None,
         stall_on: Sequence[str] = (),
         token: Raw | None = None,
+        tls: ssl.SSLContext | None = None,
     ):
+        self.tls = tls
         self.era = era
         self.tools = tools
         self.page_size = page_size
@@ -86,9 +89,16 @@ class HttpServer:
     def __enter__(self) -> "HttpServer":
         handler = type("Handler", (_Handler,), {"owner": self})
         self._http = _Listener(("127.0.0.1", 0), handler)
+        if self.tls:
+            self._http.socket = self.tls.wrap_socket(self._http.socket, server_side=True)
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         self._thread.start()
         return self
+
+    @property
+    def secure_url(self) -> str:
+        """The URL under the name that the certificate holds."""
+        return f"https://localhost:{self.port}/mcp"
 
     def __exit__(self, *_: object) -> None:
         self.stopping.set()
