@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import closing, contextmanager
 
 import pytest
@@ -56,7 +56,7 @@ def save_then_make_stale(here: Workspace) -> None:
 
 
 @contextmanager
-def busy(here: Workspace) -> Iterator[None]:
+def busy(here: Workspace) -> Generator[None]:
     """Somebody else is writing to the database."""
     with closing(sqlite3.connect(here.folder / ".remit" / "remit.db", isolation_level=None)) as other:
         other.execute("begin immediate")

@@ -1,0 +1,68 @@
+"""Start-up stays cheap: which libraries each command loads is pinned (DESIGN.md section 14)."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.workspace import Workspace, clean_environment, tool
+
+HEAVY = {
+    "alembic", "asyncio", "deepdiff", "httpx2", "jsonschema_rs", "mcp", "mcp_types", "pydantic", "rich", "sqlalchemy",
+    "sqlalchemy.orm", "watchfiles", "yaml",
+}  # fmt: skip
+
+CONFIG = """\
+version: 1
+workspace: demo
+mcp:
+  servers:
+    - name: issues
+      command: {server:issues}
+assistants:
+  - name: ops
+    tools:
+      - server: issues
+        include: [a]
+"""
+
+
+def loaded(here: Workspace, *arguments: str) -> set[str]:
+    """The heavy libraries in memory when the command is over."""
+    script = (
+        "import sys\nfrom remit.cli.main import run\n"
+        f"code = run({list(arguments)!r})\n"
+        f"print('LOADED', *sorted({sorted(HEAVY)!r} & sys.modules.keys()))\nassert code == 0, code\n"
+    ).replace(f"{sorted(HEAVY)!r} &", f"set({sorted(HEAVY)!r}) &")
+    ended = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=here.folder,
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return set(ended.stdout.splitlines()[-1].split()[1:])
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("--version",)], ids=" ".join)
+def test_help_loads_the_command_line_library_only(here: Workspace, arguments: tuple[str, ...]):
+    assert loaded(here, *arguments) == set()
+
+
+def test_the_help_of_a_command_loads_nothing_that_connects_or_stores(here: Workspace):
+    assert loaded(here, "plan", "--help") <= {"asyncio", "yaml"}
+
+
+def test_validate_loads_yaml_and_neither_network_nor_database(here: Workspace):
+    here.serve("issues", tool("a"))
+    here.write(CONFIG)
+    assert loaded(here, "validate") == {"yaml"}
+
+
+def test_a_cached_plan_without_changes_loads_no_protocol_no_diff_and_no_orm(here: Workspace):
+    here.serve("issues", tool("a"))
+    here.write(CONFIG)
+    assert here.apply().code == 0
+    assert loaded(here, "plan", "--refresh", "cached") <= {"asyncio", "sqlalchemy", "yaml"}
