@@ -85,6 +85,8 @@ class RecordedAttachment:
     source: Source | None = None
     enabled: bool = True
     row_version: int = 1
+    drifted_when_last_listed: bool = False
+    """Whether the registration's last good listing had no such tool, or another definition of it."""
 
     @property
     def is_definition_intact(self) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import cast
 
-from sqlalchemy import Connection, RowMapping, select
+from sqlalchemy import Connection, RowMapping, and_, select
 
 from remit.core.canonical import JsonObject
 from remit.core.definition import Definition
@@ -151,9 +151,19 @@ _ATTACHMENTS = (
         _TOOL.source_column,
         _TOOL.enabled,
         _TOOL.row_version,
+        discovery_snapshots.c.registration_id,
+        discovered_tools.c.definition_digest,
     )
     .join_from(assistant_mcp_tools, assistants)
     .outerjoin(assistant_functions, assistant_functions.c.attachment_id == _TOOL.id)
+    .outerjoin(discovery_snapshots, discovery_snapshots.c.registration_id == _TOOL.registration_id)
+    .outerjoin(
+        discovered_tools,
+        and_(
+            discovered_tools.c.registration_id == _TOOL.registration_id,
+            discovered_tools.c.remote_name == _TOOL.remote_name,
+        ),
+    )
 )
 """The four columns that give the order come first, so that sorting the rows sorts the attachments."""
 
@@ -176,11 +186,12 @@ def _attachments(connection: Connection) -> tuple[RecordedAttachment, ...]:
             source=None if file is None else Source(file, line, column),
             enabled=enabled,
             row_version=row_version,
+            drifted_when_last_listed=snapshot is not None and last_seen != definition_digest,
         )
         for (
             owner, assistant, server_id, remote_name, workspace, canonical_id, provider_name, definition,
             definition_digest, contract, surface, side_effecting, reversible, permission, document, function_digest,
-            file, line, column, enabled, row_version,
+            file, line, column, enabled, row_version, snapshot, last_seen,
         ) in sorted(connection.execute(_ATTACHMENTS), key=lambda row: row[:4])
     )  # fmt: skip
 
