@@ -16,8 +16,8 @@ from remit.core.diagnostics import Source
 from remit.core.events import ProtocolEvent
 from remit.core.identity import Endpoint, HttpEndpoint, StdioEndpoint
 from remit.core.live import Era, Listed, Unreachable
-from remit.core.ports import ListingTarget
-from remit.upstream.client import RemoteMcpClient
+from remit.core.ports import ListingTarget, ServerLister
+from remit.upstream.client import BeforeRequest, RemoteMcpClient
 from remit.upstream.discovery import McpServerLister
 from remit.upstream.recorder import Recorder
 from remit.upstream.redaction import Redactor
@@ -61,7 +61,7 @@ def sources(environ: Mapping[str, str] | None = None, base_dir: Path | None = No
     return Sources(environ=given, base_dir=base_dir or SERVERS, python=sys.executable)
 
 
-def lister(sink: KeptEvents, environ: Mapping[str, str] | None = None) -> McpServerLister:
+def lister(sink: KeptEvents, environ: Mapping[str, str] | None = None) -> ServerLister:
     numbers = itertools.count(1)
     found = sources(environ)
     return McpServerLister(
@@ -99,13 +99,20 @@ def client_for(
     environ: Mapping[str, str] | None = None,
     http: httpx2.AsyncClient | None = None,
     pauses: Sequence[float] = (0.0,),
+    before_request: BeforeRequest | None = None,
     **connection: Any,
 ) -> RemoteMcpClient:
     found = sources(environ)
     resolved = resolve_connection(server(endpoint, **connection), found)
     recorder = recorder_for(resolved, sink or KeptEvents())
     return RemoteMcpClient(
-        resolved, recorder=recorder, environ=found.environ, http=http, start_seconds=10, pauses=pauses
+        resolved,
+        recorder=recorder,
+        environ=found.environ,
+        http=http,
+        start_seconds=10,
+        pauses=pauses,
+        before_request=before_request,
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from remit.core.canonical import JsonObject
 from remit.core.live import Era, UnreachableReason
-from remit.upstream.client import RemoteMcpClient
+from remit.upstream.client import MAX_WAITING, RemoteMcpClient
 from remit.upstream.faults import Fault
 from remit.upstream.http_transport import UpstreamHttp, open_http
 from remit.upstream.references import ResolvedHttp, resolve_connection
@@ -300,6 +300,42 @@ def test_a_server_that_comes_back_is_reached_again_on_the_same_client():
             await http.aclose()
 
     asyncio.run(main())
+
+
+def test_a_full_queue_refuses_the_next_request_at_once():
+    async def main() -> None:
+        client = client_for(raw_server(silent_on=["tools/list"]))
+        await client.connect()
+        waiting = [asyncio.create_task(client.list_page(timeout=10)) for _ in range(MAX_WAITING)]
+        await asyncio.sleep(0)
+        with pytest.raises(Fault) as caught:
+            await client.list_page(timeout=10)
+        assert caught.value.code == "queue_full"
+        await client.close()
+        outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+        assert {getattr(outcome, "code", None) for outcome in outcomes} == {"closed"}
+
+    asyncio.run(main())
+
+
+def test_what_must_happen_before_a_request_happens_before_each_and_its_failure_is_the_requests():
+    asked: list[int] = []
+
+    async def before() -> None:
+        asked.append(1)
+        if len(asked) > 2:
+            raise Fault(UnreachableReason.AUTH, "no token")
+
+    async def main() -> None:
+        client = client_for(raw_server(), before_request=before)
+        await client.connect()
+        await client.list_page(timeout=5)
+        with pytest.raises(Fault, match="no token"):
+            await client.list_page(timeout=5)
+        await client.close()
+
+    asyncio.run(main())
+    assert len(asked) == 3
 
 
 def test_a_close_ends_pending_calls_and_refuses_later_ones():

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from remit.core.desired import BearerAuth, ProtocolPin
+from remit.core.desired import BearerAuth
 from remit.core.identity import HttpEndpoint, Transport
 from remit.core.live import Era, Listed, QuarantineReason, Unreachable, UnreachableReason
 from tests.servers.http_server import HttpServer, Raw
@@ -50,11 +50,11 @@ def test_a_legacy_server_may_refuse_the_probe_with_any_status(status: int):
         assert names(asyncio.run(listing_of(it.url))) == ["echo"]
 
 
-def test_a_legacy_sse_server_is_listed():
+def test_a_legacy_sse_server_is_listed_without_a_probe():
     sink = KeptEvents()
     with HttpServer(tools=TOOLS, page_size=3) as it:
         endpoint = HttpEndpoint(it.url.replace("/mcp", "/sse"), Transport.SSE)
-        listed = asyncio.run(listing_of(endpoint, sink=sink, protocol=ProtocolPin.LEGACY))
+        listed = asyncio.run(listing_of(endpoint, sink=sink))
     assert names(listed) == ["tool_0", "tool_1", "tool_2", "tool_3", "tool_4"]
     assert sink.sequence() == ["open local", *LEGACY, *PAGES * 2, "close local"]
 
@@ -70,7 +70,7 @@ def test_a_legacy_sse_server_that_gives_no_stream_is_explained(path: str, reason
     with HttpServer() as it:
         it.answer_at["/away"] = Raw(302, headers={"location": "https://it.example/sse"})
         endpoint = HttpEndpoint(it.url.replace("/mcp", path), Transport.SSE)
-        found = asyncio.run(listing_of(endpoint, protocol=ProtocolPin.LEGACY))
+        found = asyncio.run(listing_of(endpoint))
     assert isinstance(found, Unreachable)
     assert (found.reason, found.detail[: len(detail)]) == (reason, detail)
 

@@ -102,7 +102,7 @@ def test_a_client_may_prove_itself_with_a_signed_jwt():
         "iss": "remit",
         "sub": "remit",
         "aud": url,
-        "jti": "connection-2",
+        "jti": "connection-1",
         "iat": int(NOON.timestamp()),
         "exp": int((NOON + timedelta(minutes=2)).timestamp()),
     }

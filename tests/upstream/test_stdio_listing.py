@@ -170,6 +170,26 @@ def test_a_server_that_exits_at_once_is_start_failed_with_its_code_and_stderr():
     assert found.detail.endswith("it exited with code 5; stderr ends with: no database")
 
 
+def test_a_server_that_closes_its_stdout_and_stays_is_start_failed():
+    command = ("{python}", "-c", "import os, time; os.close(1); time.sleep(60)")
+    began = time.monotonic()
+    found = asyncio.run(listing_of(StdioEndpoint(command)))
+    assert isinstance(found, Unreachable)
+    assert found.reason is UnreachableReason.START_FAILED
+    assert found.detail.endswith("it closed its stdout")
+    assert time.monotonic() - began < 5
+
+
+def test_a_flood_of_noise_and_stderr_costs_neither_the_listing_nor_the_memory():
+    sink = KeptEvents()
+    endpoint = raw_server(stderr="e" * 70_000, say={"tools/list": "n\n" * 10_000})
+    listed = asyncio.run(listing_of(endpoint, sink=sink))
+    assert isinstance(listed, Listed)
+    assert listed.notes[0] == "10000 lines on stdout were no messages and were skipped"
+    assert sink.sequence().count("noise local") == 5
+    assert sink.events[-1].body == {"exit_code": 0, "skipped_lines": 10_000, "stderr": "e" * 2_000}
+
+
 def test_a_silent_server_is_a_timeout_within_its_start_time_and_leaves_no_process(tmp_path: Path):
     pids, began = tmp_path / "pids", time.monotonic()
     endpoint = raw_server(silent_on=["server/discover", "initialize"], pids=str(pids))

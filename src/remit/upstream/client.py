@@ -26,7 +26,7 @@ from remit.upstream.recorder import Recorder
 from remit.upstream.references import ResolvedConnection
 from remit.upstream.sdk_session import Negotiated
 
-__all__ = ["CLOSE_SECONDS", "MAX_WAITING", "PAUSES", "RemoteMcpClient"]
+__all__ = ["CLOSE_SECONDS", "MAX_WAITING", "PAUSES", "BeforeRequest", "RemoteMcpClient"]
 
 PAUSES = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 """Seconds between a failure and the next opening, by the number of failures in a row; the last one holds from then on."""
@@ -40,7 +40,8 @@ CLOSE_SECONDS = 8.0
 _RENEWAL_GRACE = 1.0
 _EXPLAIN_SECONDS = 2.0
 
-BeforeOpening: TypeAlias = Callable[[], Awaitable[None]]
+BeforeRequest: TypeAlias = Callable[[], Awaitable[None]]
+"""What is awaited before each request; it raises Fault where the request must not go out."""
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
@@ -104,7 +105,7 @@ class RemoteMcpClient:
         remembered_era: Era | None = None,
         start_seconds: float = 60.0,
         pauses: Sequence[float] = PAUSES,
-        before_request: BeforeOpening | None = None,
+        before_request: BeforeRequest | None = None,
     ):
         self._connector = Connector(
             connection, recorder=recorder, environ=environ, http=http, pin=pin, remembered=remembered_era

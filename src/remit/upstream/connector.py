@@ -156,8 +156,7 @@ class Connector:
                 negotiated = await self._negotiate(session, order, deadline)
         except Exception as error:  # noqa: BLE001 (whatever the SDK raises becomes the one fault)
             fault = fault_of(error, "connecting")
-            if fault.reason is UnreachableReason.TIMEOUT:
-                self.give_up()
+            self.give_up()
             return None, await self._explained(fault)
         self._remembered = negotiated.era
         end.tell(on_end)
@@ -189,10 +188,17 @@ class Connector:
                 return ((Era.LEGACY,),)
             case ProtocolPin.MODERN:
                 return ((Era.MODERN,),)
+            case ProtocolPin.AUTO if self._is_legacy_transport():
+                return ((Era.LEGACY,),)
             case ProtocolPin.AUTO:
                 pass
         modern_first, legacy_first = (Era.MODERN, Era.LEGACY), (Era.LEGACY, Era.MODERN)
         return (legacy_first, modern_first) if self._remembered is Era.LEGACY else (modern_first, legacy_first)
+
+    def _is_legacy_transport(self) -> bool:
+        """HTTP with server-sent events ended with the legacy era; a probe on it would only cost time."""
+        endpoint = self._connection.endpoint
+        return isinstance(endpoint, ResolvedHttp) and endpoint.transport is Transport.SSE
 
     def _fall_back(self, fault: Fault, era: Era) -> None:
         self._stdio_restarted = not isinstance(fault, Answered)

@@ -87,12 +87,19 @@ class McpServerLister:
         if isinstance(connection.endpoint, ResolvedHttp):
             token = token_source_for(connection.endpoint, redactor=redactor, clock=self._clock, new_id=self._new_id)
             http = open_http(connection.endpoint, authorization=token.header if token else lambda: None)
-        client = self._client(target, connection, redactor, http)
-        unanswered = True
         try:
             if token is not None:
                 await token.refresh(seconds=deadline - time.monotonic())
-            listed = await self._walk(client, target.server, deadline)
+            client = self._client(target, connection, redactor, http, deadline - time.monotonic())
+            return await self._walk_and_close(client, target.server, deadline)
+        finally:
+            if http is not None:
+                await http.aclose()
+
+    async def _walk_and_close(self, client: RemoteMcpClient, server: DesiredServer, deadline: float) -> Listed:
+        unanswered = True
+        try:
+            listed = await self._walk(client, server, deadline)
             unanswered = False
             return listed
         except Fault as fault:
@@ -100,8 +107,6 @@ class McpServerLister:
             raise
         finally:
             await client.close(hurry=unanswered)
-            if http is not None:
-                await http.aclose()
 
     def _client(
         self,
@@ -109,6 +114,7 @@ class McpServerLister:
         connection: ResolvedConnection,
         redactor: Redactor,
         http: UpstreamHttp | None,
+        seconds: float,
     ) -> RemoteMcpClient:
         recorder = Recorder(
             server=target.server.name,
@@ -125,7 +131,7 @@ class McpServerLister:
             http=http,
             pin=target.server.connection.protocol,
             remembered_era=target.remembered_era,
-            start_seconds=target.server.connection.start_timeout_seconds,
+            start_seconds=max(seconds, 0),
         )
 
     async def _walk(self, client: RemoteMcpClient, server: DesiredServer, deadline: float) -> Listed:
