@@ -571,10 +571,27 @@ def schemas(draw: st.DrawFn, depth: int) -> JsonObject:
 
 
 @st.composite
+def definitions(draw: st.DrawFn) -> Json:
+    # One level only: a reference comes from the tree above, so that none is unguarded.
+    return {name: explicit({"type": draw(TYPES), "maximum": draw(SMALL)}) for name in ("A", "B")}
+
+
+@st.composite
 def documents(draw: st.DrawFn) -> JsonObject:
-    # One level only for the definitions: their references come from the tree above them, so that none is unguarded.
-    targets: Json = {name: explicit({"type": draw(TYPES), "maximum": draw(SMALL)}) for name in ("A", "B")}
-    return {**draw(schemas(2)), "$defs": targets}
+    return {**draw(schemas(2)), "$defs": draw(definitions())}
+
+
+@st.composite
+def single_edits(draw: st.DrawFn) -> tuple[JsonObject, JsonObject]:
+    """One keyword with two values, beside at most one other keyword: what a wrong rule cannot hide behind."""
+    pool = keywords(cast("st.SearchStrategy[Json]", st.booleans() | schemas(0)))
+    keyword, beside = draw(st.sampled_from(sorted(pool))), draw(st.sampled_from(sorted(pool)))
+    shared: dict[str, Json] = {"$defs": draw(definitions())}
+    if draw(st.booleans()):
+        shared[beside] = draw(pool[beside])
+    without = {name: value for name, value in shared.items() if name != keyword}
+    after = without if draw(st.integers(0, 3)) == 0 else {**shared, keyword: draw(pool[keyword])}
+    return explicit({**shared, keyword: draw(pool[keyword])}), explicit(after)
 
 
 @st.composite
@@ -609,8 +626,11 @@ def edited(draw: st.DrawFn, schema: Json, depth: int = 3) -> Json:
 
 @st.composite
 def edits(draw: st.DrawFn) -> tuple[JsonObject, JsonObject]:
-    before = draw(documents())
-    after = cast("JsonObject", draw(edited(before)))
+    if draw(st.booleans()):
+        before, after = draw(single_edits())
+    else:
+        before = draw(documents())
+        after = cast("JsonObject", draw(edited(before)))
     return (before, after) if draw(st.booleans()) else (after, before)
 
 

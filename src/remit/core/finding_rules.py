@@ -190,6 +190,7 @@ _PHONE = re.compile(r"\+\d{7}")
 _RUN = 120
 _BLOB = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{_RUN},}}")
 _URL = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s\"'<>`(){}\[\]|\\^]+")
+_MAYBE_ESCAPED = re.compile(r"\\[ubfr]")
 _ESCAPED_CONTROL = re.compile(r"(\\+)[ubfr]")
 
 
@@ -219,7 +220,11 @@ def detectors_for(canonical: str) -> tuple[Detector, ...]:
 def _holds_suspects(canonical: str) -> bool:
     if not canonical.isascii() and UNUSUAL.search(canonical):
         return True
-    return "\x7f" in canonical or any(len(match[1]) % 2 for match in _ESCAPED_CONTROL.finditer(canonical))
+    if "\x7f" in canonical:
+        return True
+    # An even run of backslashes is written-out backslashes before a letter, as in the pattern of a word boundary.
+    escapes = _ESCAPED_CONTROL.finditer(canonical) if _MAYBE_ESCAPED.search(canonical) else ()
+    return any(len(match[1]) % 2 for match in escapes)
 
 
 def _phrases_for(lowered: str, has_url: bool) -> Iterator[_Phrase]:
