@@ -12,14 +12,16 @@ from remit.core.addresses import address_of, tool_address
 from remit.core.definition import DIGEST_VERSION
 from remit.core.diagnostics import Diagnostic, Severity
 from remit.core.envelope import Direction
-from remit.core.identity import ServerId
+from remit.core.identity import ServerId, identity_key_of
 from remit.core.operations import (
     Attach,
     Operation,
     Origin,
     Reason,
     Refresh,
+    RegisterServer,
     RiskCode,
+    ServerFacts,
     SetEnvelope,
     UpdateServer,
 )
@@ -119,6 +121,35 @@ def _hold_endpoint_groups(
         if any(isinstance(candidates[at], Refresh) and reasons[at] for at in group):
             for at in (index, *group):
                 reasons[at].append(HoldReason.ENDPOINT_GROUP)
+    _hold_successors(candidates, reasons)
+
+
+def _hold_successors(candidates: Sequence[Operation], reasons: Sequence[list[HoldReason]]) -> None:
+    """Hold whoever should move to an endpoint that its holder does not leave yet, as two registrations never share one."""
+    kept = {
+        _identity(each.before)
+        for each, because in zip(candidates, reasons, strict=True)
+        if because and isinstance(each, UpdateServer)
+    }
+    while kept:
+        successors = [
+            each
+            for each, because in zip(candidates, reasons, strict=True)
+            if not because and isinstance(each, RegisterServer | UpdateServer) and _identity(_target(each)) in kept
+        ]
+        for successor in successors:
+            for at, each in enumerate(candidates):
+                if each is successor or _listed_from(each, successor.server_id):
+                    reasons[at].append(HoldReason.ENDPOINT_GROUP)
+        kept = {_identity(each.before) for each in successors if isinstance(each, UpdateServer)}
+
+
+def _target(operation: RegisterServer | UpdateServer) -> ServerFacts:
+    return operation.facts if isinstance(operation, RegisterServer) else operation.after
+
+
+def _identity(facts: ServerFacts) -> str:
+    return identity_key_of(facts.endpoint, facts.instance)
 
 
 def _listed_from(operation: Operation, server_id: ServerId) -> bool:

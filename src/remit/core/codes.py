@@ -75,6 +75,12 @@ PLAN_CODES: Mapping[str, Explanation] = {
         "Only an owner changes registrations, assistants and attachments.",
         "set the right `owner:`, or choose another name or workspace.",
     ),
+    "server-taken": Explanation(
+        "A declared server needs a name or an endpoint that a registration keeps.",
+        "Names are unique in a workspace and endpoints of an owner; the holder is still used elsewhere, left out of this plan, "
+        "or has a problem itself.",
+        "change or remove the holder in an apply before this one, or give the server another name, endpoint or `instance:`.",
+    ),
     "still-used": Explanation(
         "A registration is no longer declared here, but tools of it are attached by another workspace.",
         "Deleting it would take tools from assistants that this file does not manage.",

@@ -22,6 +22,7 @@ __all__ = [
     "Matching",
     "RegisteredElsewhere",
     "Unknown",
+    "claims_of",
     "match_servers",
 ]
 
@@ -88,9 +89,9 @@ def match_servers(desired: Desired, recorded: Recorded) -> Matching:
         matches[server.name] = match
         if isinstance(match, Unknown):
             taken.add(match.server_id)
-    claimed = {registration.server_id for match in matches.values() for registration in _claims(match)}
-    own = [each for each in index.own.values() if each.server_id not in claimed]
-    return Matching(matches, tuple(sorted(own, key=lambda each: each.name)))
+    claimed = {registration.server_id for match in matches.values() for registration in claims_of(match)}
+    left = [each for each in index.own.values() if each.server_id not in claimed and each.owner == desired.owner]
+    return Matching(matches, tuple(sorted(left, key=lambda each: each.name)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,8 @@ def _match(server: DesiredServer, index: _Index, taken: frozenset[ServerId]) -> 
     return Unknown(server, server_id_of(index.desired.owner, key, taken))
 
 
-def _claims(match: Match) -> Sequence[RecordedServer]:
+def claims_of(match: Match) -> Sequence[RecordedServer]:
+    """The own registrations that a declaration stands for, or might."""
     match match:
         case Known(registration=registration) | ForeignOwner(registration=registration):
             return (registration,)

@@ -36,6 +36,7 @@ from remit.core.operations import (
     UpdateServer,
 )
 from remit.core.recorded import Recorded, RecordedServer
+from remit.core.vacancy import taken_problem, users_elsewhere, waiting_servers
 
 __all__ = ["ServerOutcome", "facts_document", "facts_of", "judge_servers"]
 
@@ -54,18 +55,22 @@ def judge_servers(
 ) -> ServerOutcome:
     """All server operations and problems of servers in `scope` (None: all), by declared or recorded name."""
     outcome = ServerOutcome()
-    for match in matching.matches.values():
+    waiting = waiting_servers(matching, recorded, scope)
+    for name, match in matching.matches.items():
         problem = _problem(match, desired)
+        if name in waiting:
+            problem = taken_problem(match.server, waiting[name])
         if problem is not None:
             outcome.blocked.add(match.server.name)
         if scope is not None and match.server.name not in scope:
             continue
         if problem is not None:
             outcome.problems.append(problem)
-        outcome.operations.extend(_operations(match))
+        else:
+            outcome.operations.extend(_operations(match))
     for registration in matching.unclaimed:
         if scope is None or registration.name in scope:
-            _leave(registration, recorded, desired.workspace, outcome)
+            _leave(registration, recorded, outcome)
     return outcome
 
 
@@ -111,14 +116,8 @@ def _changed(server: DesiredServer, registration: RecordedServer) -> Iterator[Op
     )
 
 
-def _leave(registration: RecordedServer, recorded: Recorded, workspace: str, outcome: ServerOutcome) -> None:
-    others = sorted(
-        {
-            each.workspace
-            for each in recorded.attachments
-            if each.server_id == registration.server_id and each.workspace != workspace
-        }
-    )
+def _leave(registration: RecordedServer, recorded: Recorded, outcome: ServerOutcome) -> None:
+    others = users_elsewhere(registration, recorded)
     if not others:
         outcome.operations.append(
             UnregisterServer(
