@@ -67,12 +67,13 @@ class AssistantContext:
 
 @dataclass(slots=True)
 class ToolOutcome:
-    """What was decided about tools."""
+    """What was decided about tools. `lost` are addresses of attachments whose approved definition is not to be had."""
 
     operations: list[Operation] = field(default_factory=list[Operation])
     problems: list[Diagnostic] = field(default_factory=list[Diagnostic])
     drift: list[Drift] = field(default_factory=list[Drift])
     deferred: list[Deferred] = field(default_factory=list[Deferred])
+    lost: list[str] = field(default_factory=list[str])
     unchanged: int = 0
 
     @property
@@ -82,11 +83,11 @@ class ToolOutcome:
 
 
 def selecting(selection: Selection, remote_name: str) -> Pattern | None:
-    """The pattern that selects a name, an exact one before a glob, as a person wrote it out; None if nothing does."""
+    """The pattern that selects a name, an exact one before a glob, else the first in the file; None if nothing does."""
     if any(pattern.matches(remote_name) for pattern in selection.exclude):
         return None
     matching = [pattern for pattern in selection.include if pattern.matches(remote_name)]
-    return min(matching, key=lambda pattern: pattern.text != remote_name, default=None)
+    return min(matching, key=lambda pattern: (pattern.text != remote_name, pattern.source), default=None)
 
 
 def ref_of(context: AssistantContext, attachment: RecordedAttachment) -> ToolRef:

@@ -14,6 +14,7 @@ from remit.core.assistant_context import (
     ToolOutcome,
     clash_problem,
     deferral,
+    origin_of_attachment,
     ref_of,
     selecting,
 )
@@ -88,12 +89,15 @@ def _detach(context: AssistantContext, attachment: RecordedAttachment) -> Detach
 
 
 def _settle_names(context: AssistantContext, kept: Sequence[_Kept], outcome: ToolOutcome) -> KeptNames:
+    # A function gets its new name together with its text, so a tool whose approved text is lost keeps the old one.
     declared = {
         each.attachment.provider_name: ProviderName(alias.provider_name)
         for each in kept
         if (alias := each.selection.aliases.get(each.attachment.remote_name)) is not None
+        and _approved(each) is not None
     }
-    names = settle_kept([each.attachment for each in kept], declared, context.untouchable)
+    origins = {each.attachment.provider_name: origin_of_attachment(context, each.attachment) for each in kept}
+    names = settle_kept(origins, declared, context.untouchable, context.reserved)
     for each in kept:
         clash = names.refused.get(each.attachment.provider_name)
         if clash is not None:
@@ -142,11 +146,13 @@ def _repair(context: AssistantContext, kept: _Kept, outcome: ToolOutcome) -> Non
     """Put back what was approved after somebody changed the rows. Where its text is gone, only a listing can give it."""
     approved = _approved(kept)
     if approved is None:
+        address = attachment_address(context.name, kept.attachment.provider_name)
+        outcome.lost.append(address)
         outcome.problems.append(
             Diagnostic(
                 code="definition-lost",
                 message="the recorded definition was changed outside remit and the server does not offer the approved one",
-                address=attachment_address(context.name, kept.attachment.provider_name),
+                address=address,
                 source=kept.pattern.source,
                 hint="restore the database from a backup, or remove the tool from the file, apply, and select it again",
             )
@@ -182,7 +188,7 @@ def _judge_policy(context: AssistantContext, kept: _Kept, outcome: ToolOutcome) 
     if before == after:
         return
     direction = compare_envelopes(before, after)
-    unattended = policy_risks(kept.attachment.definition, after)
+    unattended = policy_risks(_approved(kept), after)
     outcome.operations.append(
         SetEnvelope(
             tool=ref_of(context, kept.attachment),

@@ -4,13 +4,11 @@ Decides renames and clashes for all tools of an assistant at once, so that two a
 not depend on any order (DESIGN.md section 4). Pure.
 """
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from remit.core.aliases import AliasClash, AliasLedger, fold, suffixed_alias
 from remit.core.identity import ProviderName
-from remit.core.recorded import RecordedAttachment
 
 __all__ = ["Claim", "KeptNames", "claim_all", "settle_kept"]
 
@@ -24,29 +22,33 @@ class KeptNames:
 
 
 def settle_kept(
-    kept: Sequence[RecordedAttachment], declared: Mapping[ProviderName, ProviderName], fixed: Mapping[str, str]
+    kept: Mapping[ProviderName, str],
+    declared: Mapping[ProviderName, ProviderName],
+    fixed: Mapping[str, str],
+    reserved: Collection[str],
 ) -> KeptNames:
     """Give kept attachments their declared names where those are free, their recorded names else.
 
-    `declared` maps recorded to declared names, `fixed` maps names nobody here can change to their holders' origins. A
-    refused rename falls back to its recorded name, which may refuse another rename in turn; that ends, as each round only
-    takes renames back.
+    `kept` maps recorded names to full origins, `declared` recorded to declared names, `fixed` names nobody here can change
+    to their holders' origins; no attachment is renamed to a `reserved` name, which one may have from before. A refused
+    rename falls back to its recorded name, which may refuse another rename in turn; that ends, as each round only takes
+    renames back.
     """
-    holders = {fold(name): origin for name, origin in fixed.items()}
-    wanted = {each.provider_name: declared.get(each.provider_name, each.provider_name) for each in kept}
+    holders = AliasLedger.of(fixed, reserved).taken
+    wanted = {old: declared.get(old, old) for old in sorted(kept)}
     refused: dict[ProviderName, AliasClash] = {}
     while True:
-        counts = Counter(fold(name) for name in wanted.values())
+        claimants: dict[str, list[ProviderName]] = {}
+        for old, new in wanted.items():
+            claimants.setdefault(fold(new), []).append(old)
         clashing = [
-            old for old, new in sorted(wanted.items()) if old != new and (fold(new) in holders or counts[fold(new)] > 1)
+            old for old, new in wanted.items() if old != new and (fold(new) in holders or len(claimants[fold(new)]) > 1)
         ]
         if not clashing:
             return KeptNames(final=wanted, refused=refused)
         for old in clashing:
-            rival = next(
-                (other for other, name in wanted.items() if other != old and fold(name) == fold(wanted[old])), ""
-            )
-            holder = holders.get(fold(wanted[old])) or f"the attachment {rival!r}"
+            name = fold(wanted[old])
+            holder = holders.get(name) or next(kept[other] for other in claimants[name] if other != old)
             refused[old] = AliasClash(wanted[old], holder)
             wanted[old] = old
 

@@ -20,7 +20,7 @@ from remit.core.kept import judge_attachments
 from remit.core.live import Listed, Live, Skipped, SkipReason
 from remit.core.matching import Known, Matching, Unknown, match_servers
 from remit.core.missing import judge_missing
-from remit.core.operations import Attach, Operation, OpName
+from remit.core.operations import Attach, Operation, OpName, Reason
 from remit.core.plan import SAFEGUARD_CODES, Plan, Unmanaged
 from remit.core.ports import DefinitionDiff
 from remit.core.recorded import Recorded, RecordedAttachment
@@ -62,7 +62,7 @@ def make_plan(desired: Desired, recorded: Recorded, live: Live, request: PlanReq
     settled = settle(
         [*servers.operations, *tools.operations, *assistants],
         request.accept,
-        {each.address for each in tools.drift},
+        {*(each.address for each in tools.drift), *tools.lost},
         {view.server_id for view in views.values() if view.server.enabled and not view.is_listed},
     )
     problems = [*servers.problems, *tools.problems, *_idle_policies(views.values()), *settled.problems]
@@ -192,12 +192,15 @@ _RANK = {
 
 
 def _order(operation: Operation) -> tuple[int, str, str, str]:
-    return _RANK[operation.op], address_of(operation), operation.origin, operation.reason
+    # A renamed tool's function is written from its recorded definition, so a damaged one is mended before that.
+    op = OpName.DETACH if operation.reason is Reason.DATABASE_DRIFT else operation.op
+    return _RANK[op], address_of(operation), operation.origin, operation.reason
 
 
 def _problem_order(problem: Diagnostic) -> tuple[object, ...]:
     severity = (Severity.ERROR, Severity.WARNING, Severity.NOTE).index(problem.severity)
-    return severity, problem.code not in SAFEGUARD_CODES, problem.address or "", problem.code, problem.message
+    place = () if problem.source is None else (problem.source,)
+    return severity, problem.code not in SAFEGUARD_CODES, problem.address or "", problem.code, problem.message, place
 
 
 def _idle_policies(views: Iterable[ServerView]) -> Iterator[Diagnostic]:

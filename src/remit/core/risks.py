@@ -29,8 +29,11 @@ def refresh_risks(before: Definition, after: Definition, classes: frozenset[Chan
     return tuple(risks)
 
 
-def policy_risks(definition: Definition, envelope: Envelope) -> tuple[Risk, ...]:
-    """Irreversible side effects that run without a human, and claims that contradict a policy looser than they are."""
+def policy_risks(definition: Definition | None, envelope: Envelope) -> tuple[Risk, ...]:
+    """Irreversible side effects that run without a human, and claims that contradict a policy looser than they are.
+
+    Without a definition there are no claims to compare with.
+    """
     risks: list[Risk] = []
     if envelope.side_effecting and not envelope.reversible and envelope.surface is not Surface.HUMAN_CONTROLLED:
         risks.append(Risk(RiskCode.IRREVERSIBLE_UNATTENDED, f"irreversible side effects on surface {envelope.surface}"))
@@ -39,8 +42,10 @@ def policy_risks(definition: Definition, envelope: Envelope) -> tuple[Risk, ...]
     return tuple(risks)
 
 
-def _side_effect_claim(definition: Definition) -> str | None:
+def _side_effect_claim(definition: Definition | None) -> str | None:
     # Parsing is dear at 5,000 tools, so only a text that can hold such a claim is parsed.
+    if definition is None:
+        return None
     if '"destructiveHint":true' not in definition.text and '"readOnlyHint":false' not in definition.text:
         return None
     annotations = definition.content().annotations
