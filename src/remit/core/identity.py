@@ -89,7 +89,7 @@ def normalise_url(url: str) -> str:
         raise InvalidUrl("a URL holds no white space, control character or backslash")
     try:
         parts = urlsplit(url)
-        port = parts.port
+        port = None if "$" in parts.netloc else parts.port
     except ValueError as error:
         raise InvalidUrl(f"not a URL: {error}") from error
     if parts.scheme not in _DEFAULT_PORTS:
@@ -108,7 +108,7 @@ def _host(parts: SplitResult) -> str:
     host = parts.hostname
     if not host:
         raise InvalidUrl("the URL names no host")
-    if "$" in host or "{" in host:
+    if "$" in parts.netloc or "{" in parts.netloc:
         raise InvalidUrl("scheme, host and port are literal; references go into the path and the query")
     if ":" in host:
         return f"[{host}]"

@@ -46,7 +46,7 @@ class InvalidReference(ValueError):
 
 _TOKEN = re.compile(r"\$\$|\$\{(?P<kind>env|file):(?P<body>[^{}$]*)\}|\$(?P<other>.?)", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_BARE = re.compile(r"\$\{?(?P<name>[A-Za-z_][A-Za-z0-9_]*)")
+_SHELL = re.compile(r"\$(?:\{(?P<braced>[A-Za-z_][A-Za-z0-9_]*)(?:\}|:-)|(?P<bare>[A-Za-z_][A-Za-z0-9_]*))")
 
 
 def parse_references(text: str) -> tuple[Part, ...]:
@@ -91,7 +91,7 @@ def _reference(kind: str, body: str, offset: int) -> Part:
 
 
 def _advice(text: str, offset: int) -> str:
-    bare = _BARE.match(text, offset)
-    if bare:
-        return f"write ${{env:{bare['name']}}} for a variable, or $$ for a dollar"
+    shell = _SHELL.match(text, offset)
+    if shell:
+        return f"write ${{env:{shell['braced'] or shell['bare']}}} for a variable, or $$ for a dollar"
     return "write ${env:NAME}, ${env:NAME:-default} or ${file:PATH} for a reference, or $$ for a dollar"
