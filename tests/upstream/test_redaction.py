@@ -59,3 +59,10 @@ def test_a_secret_inside_of_base64_is_masked_at_every_alignment(secret: str, bef
     assert MASK in masked
     # What is left besides the mask is at most the neighbours and the two characters that they share.
     assert len(masked.replace(MASK, "")) <= (len(before) + len(after)) * 4 / 3 + 8
+
+
+@given(st.text(min_size=8, max_size=20), st.booleans())
+def test_a_secret_in_a_document_is_found_escaped_and_unescaped(secret: str, escaped: bool):
+    text = json.dumps(secret)[1:-1] if escaped else secret
+    masked = Redactor([secret]).document({"a": [f"<{text}>"], f"<{text}>": 1})
+    assert masked == {"a": ["<***>"], "<***>": 1}
