@@ -17,7 +17,7 @@ from remit.core.identity import HttpEndpoint, StdioEndpoint, Transport
 from remit.core.live import Era, Listed, Quarantine, QuarantineReason, ServerIdentity
 from remit.core.operations import ServerFacts
 from remit.errors import StoreError
-from remit.store import codec
+from remit.store import codec, texts
 
 ANY_TEXT = st.text(st.characters(), max_size=20)
 PLAIN = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=20)
@@ -115,17 +115,17 @@ def test_whatever_a_server_says_of_itself_comes_back_and_fits_both_engines(
 @given(st.lists(st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=-9, minutes=-30))])), min_size=1))
 def test_stored_times_sort_as_the_moments_do(moments: list[datetime]) -> None:
     in_range = [each for each in moments if 2 < each.year < 9998]
-    texts = sorted(codec.time_text(each) for each in in_range)
-    assert [codec.time_from(each) for each in texts] == sorted(in_range)
+    stored = sorted(texts.time_text(each) for each in in_range)
+    assert [texts.time_from(each) for each in stored] == sorted(in_range)
 
 
 def test_a_time_without_a_zone_is_refused() -> None:
     with pytest.raises(ValueError, match="zone"):
-        codec.time_text(datetime(2026, 1, 1))  # noqa: DTZ001 (that is the point)
+        texts.time_text(datetime(2026, 1, 1))  # noqa: DTZ001 (that is the point)
 
 
 @pytest.mark.parametrize("text", ["nul\0inside", "lone\ud800surrogate"])
 def test_a_name_that_the_engines_would_keep_differently_is_refused(text: str) -> None:
     with pytest.raises(StoreError) as refused:
-        codec.require_storable("fine", None, text, place="server.a")
+        texts.require_storable("fine", None, text, place="server.a")
     assert (refused.value.code, text in str(refused.value)) == ("text-not-storable", False)

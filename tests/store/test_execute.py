@@ -285,7 +285,7 @@ def test_an_unregistered_server_leaves_a_tombstone_and_no_listing(tmp_path: Path
     assert store.last_good([server_id("github")]) == {}
     with pytest.raises(StoreError) as refused, store.workspace("web", owner="local", lock_timeout=1) as transaction:
         transaction.execute([register("github")])
-    assert refused.value.code == "server-taken"
+    assert refused.value.code == "server-not-free"
 
 
 def test_two_servers_can_swap_names_or_endpoints(tmp_path: Path) -> None:
@@ -353,7 +353,7 @@ def test_an_endpoint_registered_in_another_workspace_is_refused_by_name(tmp_path
         transaction.execute([register("github")])
     with pytest.raises(StoreError) as refused, store.workspace("infra", owner="local", lock_timeout=1) as transaction:
         transaction.execute([register("mirror", host="github")])
-    assert (refused.value.code, "github of workspace web" in refused.value.message) == ("server-taken", True)
+    assert (refused.value.code, "github of workspace web" in refused.value.message) == ("server-not-free", True)
     assert list(store.recorded().workspaces) == ["web"]
 
 

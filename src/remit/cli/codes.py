@@ -28,6 +28,16 @@ CODES: Mapping[str, Explanation] = {
         "A configuration is written once and edited from then on.",
         "edit the file that is there, or run `remit init` in another folder.",
     ),
+    "database-error": Explanation(
+        "The database refused.",
+        "Whatever was not committed was rolled back as a whole.",
+        "Look at what the message says, then run the same command again.",
+    ),
+    "database-version": Explanation(
+        "The database's schema is not this remit's.",
+        "remit never recreates or repairs a database on its own: what it holds may be the only record of approvals.",
+        "Run `remit db upgrade` for an older one, a newer remit for a newer one.",
+    ),
     "internal-error": Explanation(
         "Something that cannot happen did: a defect of remit.",
         "Whatever was not committed yet was rolled back; nothing is half-applied.",

@@ -26,9 +26,10 @@ from remit.core.operations import (
     ToolRef,
     UpdateAssistant,
 )
-from remit.store.codec import Columns, envelope_columns, require_storable, source_columns
+from remit.store.codec import Columns, envelope_columns, source_columns
 from remit.store.scope import Refused, Scope
 from remit.store.tables import assistant_functions, assistant_mcp_tools, assistants
+from remit.store.texts import require_storable
 
 __all__ = ["AssistantWork", "AttachmentRow", "prepare"]
 

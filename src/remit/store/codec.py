@@ -7,7 +7,6 @@ TypeError for a row that no remit wrote; `reading.py` makes an error with a plac
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import Any, cast
 
 from remit.core.canonical import Json, JsonObject, canonical_json
@@ -25,7 +24,7 @@ from remit.core.envelope import Envelope
 from remit.core.identity import Endpoint, HttpEndpoint, StdioEndpoint, Transport, identity_key_of
 from remit.core.live import Listed, Quarantine, QuarantineReason, ServerIdentity
 from remit.core.operations import ServerFacts
-from remit.store.faults import unstorable
+from remit.store.texts import ascii_json, json_list, require_storable, time_text
 
 __all__ = [
     "Columns",
@@ -33,55 +32,14 @@ __all__ = [
     "document_text",
     "endpoint_from",
     "envelope_columns",
-    "json_list",
     "listed_columns",
     "listed_parts",
     "registration_columns",
-    "require_storable",
     "source_columns",
-    "time_from",
-    "time_text",
 ]
 
 Columns = dict[str, Any]
 """Values by column name."""
-
-
-def time_text(moment: datetime) -> str:
-    """UTC, with microseconds and offset, always 32 characters: texts sort as times do. Raises ValueError if naive."""
-    if moment.utcoffset() is None:
-        raise ValueError("a time without a zone cannot be stored")
-    return moment.astimezone(UTC).isoformat(timespec="microseconds")
-
-
-def time_from(text: str) -> datetime:
-    """The moment, in UTC."""
-    return datetime.fromisoformat(text)
-
-
-def require_storable(*texts: str | None, place: str) -> None:
-    """Refuse what SQLite and PostgreSQL would answer differently (security.md, input 86). Raises StoreError."""
-    for text in texts:
-        if text is not None and ("\0" in text or not _encodes(text)):
-            raise unstorable(place)
-
-
-def _encodes(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _ascii_json(value: Json) -> str:
-    # ASCII escapes carry NUL and lone surrogates through both engines: what a server says is kept as it said it.
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-
-
-def json_list(text: str) -> tuple[str, ...]:
-    """A stored list of texts."""
-    return tuple(cast("list[str]", json.loads(text)))
 
 
 def registration_columns(facts: ServerFacts) -> Columns:
@@ -90,7 +48,7 @@ def registration_columns(facts: ServerFacts) -> Columns:
     url, command, cwd = (
         (endpoint.url, None, None)
         if isinstance(endpoint, HttpEndpoint)
-        else (None, _ascii_json(endpoint.command), endpoint.cwd)
+        else (None, ascii_json(endpoint.command), endpoint.cwd)
     )
     require_storable(facts.name, facts.namespace, facts.instance, url, cwd, place=f"server.{facts.name}")
     return {
@@ -119,7 +77,7 @@ def endpoint_from(transport: str, url: str | None, command: str | None, cwd: str
 
 def _connection_text(connection: Connection) -> str:
     auth = connection.auth
-    return _ascii_json(
+    return ascii_json(
         {
             "env": dict(connection.env),
             "headers": dict(connection.headers),
@@ -185,12 +143,12 @@ def listed_columns(listed: Listed) -> Columns:
     return {
         "observed_at": time_text(listed.observed_at),
         "era": listed.era.value,
-        "protocol_version": _ascii_json(listed.protocol_version),
-        "server_info": _ascii_json(None if identity is None else asdict(identity)),
-        "capabilities": _ascii_json(listed.capabilities),
-        "instructions": _ascii_json(listed.instructions),
-        "quarantined": _ascii_json([[each.remote_name, each.reason.value, each.detail] for each in listed.quarantined]),
-        "notes": _ascii_json(listed.notes),
+        "protocol_version": ascii_json(listed.protocol_version),
+        "server_info": ascii_json(None if identity is None else asdict(identity)),
+        "capabilities": ascii_json(listed.capabilities),
+        "instructions": ascii_json(listed.instructions),
+        "quarantined": ascii_json([[each.remote_name, each.reason.value, each.detail] for each in listed.quarantined]),
+        "notes": ascii_json(listed.notes),
         "tool_count": len(listed.tools),
     }
 

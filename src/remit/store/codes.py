@@ -98,7 +98,7 @@ CODES: Mapping[str, Explanation] = {
         "Half of the replacement would leave two servers of one name, so nothing was changed.",
         "Mend what failed for these assistants, then apply again.",
     ),
-    "server-taken": Explanation(
+    "server-not-free": Explanation(
         "A server's name or endpoint is registered already.",
         "One endpoint has one registration for an owner, so that policy on it cannot be split by accident.",
         "Adopt the registration, or tell the two apart by `instance:`.",

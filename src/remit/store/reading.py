@@ -38,6 +38,7 @@ from remit.store.tables import (
     mcp_server_registrations,
     workspaces,
 )
+from remit.store.texts import json_list, time_from
 
 __all__ = ["read_history", "read_last_good", "read_recorded", "tool_configs"]
 
@@ -101,9 +102,7 @@ def _server(row: RowMapping) -> RecordedServer:
         connection=codec.connection_from(row["connection"], row["timeout_seconds"]),
         enabled=row["enabled"],
         era=row["era"],
-        last_good=None
-        if observed is None
-        else LastGood(tools=row["tool_count"], observed_at=codec.time_from(observed)),
+        last_good=None if observed is None else LastGood(tools=row["tool_count"], observed_at=time_from(observed)),
     )
 
 
@@ -118,7 +117,7 @@ def _assistants(connection: Connection) -> tuple[RecordedAssistant, ...]:
             owner=row["owner"],
             workspace=row["workspace"],
             name=row["name"],
-            permissions=codec.json_list(row["permissions"]),
+            permissions=json_list(row["permissions"]),
             revision=row["revision"],
             foreign_functions=tuple(sorted(foreign.get(row["id"], ()))),
         )
@@ -259,8 +258,8 @@ def _listed(row: RowMapping, tools: tuple[ListedTool, ...]) -> Listed:
         server_info=identity,
         capabilities=capabilities,
         instructions=json.loads(row["instructions"]),
-        observed_at=codec.time_from(row["observed_at"]),
-        notes=codec.json_list(row["notes"]),
+        observed_at=time_from(row["observed_at"]),
+        notes=json_list(row["notes"]),
     )
 
 
@@ -276,7 +275,7 @@ def read_history(connection: Connection, workspace: str, *, limit: int) -> tuple
                 workspace=row["workspace"],
                 serial=row["serial"],
                 actor=row["actor"],
-                at=codec.time_from(row["at"]),
+                at=time_from(row["at"]),
                 commit=row["commit"],
                 digest=row["digest"],
                 outcome=row["outcome"],

@@ -15,7 +15,7 @@ from remit.core.identity import ServerId
 from remit.core.live import Listed
 from remit.core.operations import RegisterServer, RenameServer, UnregisterServer, UpdateServer
 from remit.errors import StoreError
-from remit.store.codec import listed_columns, registration_columns, time_text
+from remit.store.codec import listed_columns, registration_columns
 from remit.store.scope import Scope
 from remit.store.tables import (
     assistant_mcp_tools,
@@ -24,6 +24,7 @@ from remit.store.tables import (
     discovery_snapshots,
     mcp_server_registrations,
 )
+from remit.store.texts import time_text
 
 __all__ = ["Declaration", "Released", "declare_servers", "keep_listing", "release_servers", "unregister_server"]
 
@@ -167,7 +168,7 @@ def _taken(scope: Scope, server_id: str, wanted: Mapping[str, Any]) -> StoreErro
     by = f"{holder[0]} of workspace {holder[1]}" if holder else "another registration"
     return StoreError(
         f"its name or its endpoint is registered already, as {by}",
-        code="server-taken",
+        code="server-not-free",
         place=f"server.{name}",
         hint="plan again; where one endpoint is meant twice, tell the two apart by instance:",
     )

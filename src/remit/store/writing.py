@@ -35,7 +35,7 @@ from remit.core.ports import AppliedRecord, Failure
 from remit.core.recorded import Recorded
 from remit.store.attachments import prepare
 from remit.store.clashes import explain_clash
-from remit.store.codec import document_text, require_storable, time_text
+from remit.store.codec import document_text
 from remit.store.faults import translated
 from remit.store.reading import read_recorded
 from remit.store.registrations import (
@@ -47,6 +47,7 @@ from remit.store.registrations import (
 )
 from remit.store.scope import Refused, Scope
 from remit.store.tables import applies, assistant_functions, assistant_mcp_tools, assistants, workspaces
+from remit.store.texts import require_storable, time_text
 
 __all__ = ["DatabaseTransaction"]
 

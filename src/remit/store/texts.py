@@ -1,0 +1,48 @@
+"""Times, lists and JSON as texts of a column, and which texts a column can hold. No I/O."""
+
+import json
+from datetime import UTC, datetime
+from typing import cast
+
+from remit.core.canonical import Json
+from remit.store.faults import unstorable
+
+__all__ = ["ascii_json", "json_list", "require_storable", "time_from", "time_text"]
+
+
+def time_text(moment: datetime) -> str:
+    """UTC, with microseconds and offset, always 32 characters: texts sort as times do. Raises ValueError if naive."""
+    if moment.utcoffset() is None:
+        raise ValueError("a time without a zone cannot be stored")
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def time_from(text: str) -> datetime:
+    """The moment, in UTC."""
+    return datetime.fromisoformat(text)
+
+
+def require_storable(*texts: str | None, place: str) -> None:
+    """Refuse what SQLite and PostgreSQL would answer differently (security.md, input 86). Raises StoreError."""
+    for text in texts:
+        if text is not None and ("\0" in text or not _encodes(text)):
+            raise unstorable(place)
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def ascii_json(value: Json) -> str:
+    """Compact JSON. Raises ValueError for NaN and infinities."""
+    # ASCII escapes carry NUL and lone surrogates through both engines: what a server says is kept as it said it.
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def json_list(text: str) -> tuple[str, ...]:
+    """A stored list of texts."""
+    return tuple(cast("list[str]", json.loads(text)))
