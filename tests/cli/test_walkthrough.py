@@ -228,3 +228,19 @@ def test_status_asks_no_server(applied: Workspace):
 def aliases(workspace: Workspace) -> list[str]:
     with sqlite3.connect(workspace.folder / ".remit" / "remit.db") as database:
         return [row[0] for row in database.execute("select provider_name from assistant_mcp_tools order by 1")]
+
+
+def test_a_server_that_falls_silent_gets_no_loosening_that_its_drift_held_back(applied: Workspace):
+    drifted = [tool("search.issues", "Something else."), tool("get_issue"), tool("list_users")]
+    applied.serve("issues", *drifted)
+    assert applied.apply().code == 0
+    applied.write(CONFIG.replace("locked", "open"))
+    applied.serve("issues", die_on={"tools/list": 1})
+    plan = applied.plan()
+    assert [(each["address"], each["held_because"]) for each in plan.document["held"]] == [
+        ("assistant.ops/issues__search_issues", ["loosened_while_drifted"])
+    ]
+    assert [each["address"] for each in plan.document["operations"]] == [
+        "assistant.ops/issues__get_issue",
+        "assistant.ops/issues__list_users",
+    ]

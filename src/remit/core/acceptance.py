@@ -83,7 +83,7 @@ def settle(
     drifted: Collection[str],
     unlisted: Collection[ServerId],
 ) -> Settled:
-    """Divide candidates. `drifted` are attachment addresses, `unlisted` enabled servers without a listing."""
+    """Divide candidates. `drifted` are addresses of attachments that drifted, as far as anybody knows, `unlisted` enabled servers without a listing."""
     reasons = [_own_reasons(operation, acceptances) for operation in candidates]
     _hold_endpoint_groups(candidates, reasons, unlisted)
     uneasy = {*drifted, *_held_refreshes(candidates, reasons)}

@@ -67,13 +67,17 @@ class AssistantContext:
 
 @dataclass(slots=True)
 class ToolOutcome:
-    """What was decided about tools. `lost` are addresses of attachments whose approved definition is not to be had."""
+    """What was decided about tools.
+
+    `uneasy` are addresses of attachments that must not be loosened now: their approved definition is not to be had, or
+    their server does not answer and its last good listing had drifted.
+    """
 
     operations: list[Operation] = field(default_factory=list[Operation])
     problems: list[Diagnostic] = field(default_factory=list[Diagnostic])
     drift: list[Drift] = field(default_factory=list[Drift])
     deferred: list[Deferred] = field(default_factory=list[Deferred])
-    lost: list[str] = field(default_factory=list[str])
+    uneasy: list[str] = field(default_factory=list[str])
     unchanged: int = 0
 
     @property

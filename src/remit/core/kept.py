@@ -121,8 +121,17 @@ def _judge_definition(context: AssistantContext, kept: _Kept, outcome: ToolOutco
             outcome.drift.append(_drift(context, kept, DriftKind.QUARANTINED, detail))
         case Row.STALE:
             outcome.deferred.append(deferral(context, view, attachment.remote_name, attached=True))
+            _remember_drift(context, attachment, outcome)
+        case Row.SWITCHED_OFF:
+            _remember_drift(context, attachment, outcome)
         case _:
             pass
+
+
+def _remember_drift(context: AssistantContext, attachment: RecordedAttachment, outcome: ToolOutcome) -> None:
+    """A server that falls silent does not thereby get the loosening that its drift had held back."""
+    if attachment.drifted_when_last_listed:
+        outcome.uneasy.append(attachment_address(context.name, attachment.provider_name))
 
 
 def _refresh(context: AssistantContext, kept: _Kept) -> Refresh:
@@ -147,7 +156,7 @@ def _repair(context: AssistantContext, kept: _Kept, outcome: ToolOutcome) -> Non
     approved = _approved(kept)
     if approved is None:
         address = attachment_address(context.name, kept.attachment.provider_name)
-        outcome.lost.append(address)
+        outcome.uneasy.append(address)
         outcome.problems.append(
             Diagnostic(
                 code="definition-lost",

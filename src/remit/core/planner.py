@@ -62,7 +62,7 @@ def make_plan(desired: Desired, recorded: Recorded, live: Live, request: PlanReq
     settled = settle(
         [*servers.operations, *tools.operations, *assistants],
         request.accept,
-        {*(each.address for each in tools.drift), *tools.lost},
+        {*(each.address for each in tools.drift), *tools.uneasy},
         {view.server_id for view in views.values() if view.server.enabled and not view.is_listed},
     )
     problems = [*servers.problems, *tools.problems, *_idle_policies(views.values()), *settled.problems]
