@@ -1,6 +1,6 @@
 """What one assistant's tools are judged by and what was decided: the values shared by core/kept.py and core/missing.py.
 
-Decides only which line of a file selects a tool, and how things are named to people. Pure.
+Decides only how things are named to people. Pure.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from remit.core.addresses import tool_address
 from remit.core.aliases import AliasClash
-from remit.core.desired import Desired, DesiredAssistant, Pattern, Selection
+from remit.core.desired import Desired, DesiredAssistant, Selection
 from remit.core.diagnostics import Diagnostic
 from remit.core.identity import ServerId
 from remit.core.live import Skipped
@@ -16,6 +16,7 @@ from remit.core.operations import Operation, ToolRef
 from remit.core.plan import Deferred, DeferredReason, Drift
 from remit.core.ports import DefinitionDiff
 from remit.core.recorded import RecordedAttachment
+from remit.core.selector import Selector
 from remit.core.views import ServerView, absence_of
 
 __all__ = [
@@ -26,7 +27,6 @@ __all__ = [
     "origin_of_attachment",
     "origin_of_tool",
     "ref_of",
-    "selecting",
 ]
 
 
@@ -56,6 +56,14 @@ class AssistantContext:
         """What the file selects for the assistant."""
         return () if self.assistant is None else self.assistant.selections
 
+    def chosen(self) -> dict[ServerId, tuple[Selector, ServerView]]:
+        """The selections whose servers are resolved and in scope, by registration; built anew at each call."""
+        return {
+            view.server_id: (Selector.of(selection), view)
+            for selection in self.selections
+            if (view := self.views.get(selection.server)) is not None
+        }
+
     @property
     def untouchable(self) -> Mapping[str, str]:
         """Names that nothing in this plan can free, with their holders' origins."""
@@ -84,14 +92,6 @@ class ToolOutcome:
     def size(self) -> int:
         """How many things were found so far; equal before and after a judgement means nothing was."""
         return len(self.operations) + len(self.drift) + len(self.deferred)
-
-
-def selecting(selection: Selection, remote_name: str) -> Pattern | None:
-    """The pattern that selects a name, an exact one before a glob, else the first in the file; None if nothing does."""
-    if any(pattern.matches(remote_name) for pattern in selection.exclude):
-        return None
-    matching = [pattern for pattern in selection.include if pattern.matches(remote_name)]
-    return min(matching, key=lambda pattern: (pattern.text != remote_name, pattern.source), default=None)
 
 
 def ref_of(context: AssistantContext, attachment: RecordedAttachment) -> ToolRef:

@@ -4,7 +4,7 @@ A detach comes from the file alone: nothing a server says or fails to say leads 
 is core/acceptance.py's. Pure.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from remit.core.addresses import attachment_address
@@ -16,18 +16,18 @@ from remit.core.assistant_context import (
     deferral,
     origin_of_attachment,
     ref_of,
-    selecting,
 )
 from remit.core.definition import Definition
 from remit.core.desired import Pattern, Selection
 from remit.core.diagnostics import Diagnostic, Severity
 from remit.core.envelope import compare_envelopes
-from remit.core.identity import ProviderName
+from remit.core.identity import ProviderName, ServerId
 from remit.core.naming import KeptNames, settle_kept
 from remit.core.operations import Detach, Origin, Reason, Refresh, RenameAlias, Risk, RiskCode, SetEnvelope
 from remit.core.plan import Drift, DriftKind
 from remit.core.recorded import RecordedAttachment
 from remit.core.risks import direction_risks, policy_risks, refresh_risks
+from remit.core.selector import Selector
 from remit.core.table import TOOL_TABLE, Row, Stored, Wanted
 from remit.core.views import ServerView
 
@@ -46,8 +46,9 @@ def judge_attachments(context: AssistantContext, outcome: ToolOutcome) -> KeptNa
     """Judge every attachment of an assistant; gives the names that stay, as the ones to attach have to avoid them."""
     outcome.unchanged += len(context.protected)
     kept: list[_Kept] = []
+    chosen = context.chosen()
     for attachment in sorted(context.attachments, key=lambda each: each.provider_name):
-        selected = _selected(context, attachment)
+        selected = _selected(chosen, attachment)
         if selected is None:
             outcome.operations.append(_detach(context, attachment))
         else:
@@ -63,13 +64,12 @@ def judge_attachments(context: AssistantContext, outcome: ToolOutcome) -> KeptNa
     return names
 
 
-def _selected(context: AssistantContext, attachment: RecordedAttachment) -> _Kept | None:
-    for selection in context.selections:
-        view = context.views.get(selection.server)
-        if view is not None and view.server_id == attachment.server_id:
-            pattern = selecting(selection, attachment.remote_name)
-            return None if pattern is None else _Kept(attachment, selection, pattern, view)
-    return None
+def _selected(chosen: Mapping[ServerId, tuple[Selector, ServerView]], attachment: RecordedAttachment) -> _Kept | None:
+    if attachment.server_id not in chosen:
+        return None
+    selector, view = chosen[attachment.server_id]
+    pattern = selector.pattern_for(attachment.remote_name)
+    return None if pattern is None else _Kept(attachment, selector.selection, pattern, view)
 
 
 def _detach(context: AssistantContext, attachment: RecordedAttachment) -> Detach:

@@ -16,7 +16,6 @@ from remit.core.assistant_context import (
     deferral,
     origin_of_attachment,
     origin_of_tool,
-    selecting,
 )
 from remit.core.desired import Pattern, Selection
 from remit.core.diagnostics import Diagnostic, Severity, Source
@@ -24,6 +23,7 @@ from remit.core.identity import ProviderName, RemoteName, ServerId, canonical_id
 from remit.core.naming import Claim, KeptNames, claim_all
 from remit.core.operations import Attach, Origin, Reason, ToolRef
 from remit.core.risks import attach_risks
+from remit.core.selector import Selector
 from remit.core.table import TOOL_TABLE, Row, Stored, Wanted
 from remit.core.views import ServerView
 
@@ -46,11 +46,9 @@ def judge_missing(context: AssistantContext, names: KeptNames, outcome: ToolOutc
     """Judge every selected tool that is not attached yet, and name those that can be."""
     attached = {(each.server_id, each.remote_name) for each in context.attachments}
     candidates: list[_Candidate] = []
-    for selection in context.selections:
-        view = context.views.get(selection.server)
-        if view is not None:
-            candidates += _candidates(context, selection, view, attached, outcome)
-            outcome.problems.extend(_idle_globs(context, selection, view))
+    for selector, view in context.chosen().values():
+        candidates += _candidates(context, selector, view, attached, outcome)
+        outcome.problems.extend(_idle_globs(context, selector, view))
     granted = claim_all(_claims(context, candidates), _holders(context, names), context.reserved)
     for candidate in candidates:
         given = granted[candidate.key]
@@ -63,18 +61,18 @@ def judge_missing(context: AssistantContext, names: KeptNames, outcome: ToolOutc
 
 def _candidates(
     context: AssistantContext,
-    selection: Selection,
+    selector: Selector,
     view: ServerView,
     attached: Collection[tuple[ServerId, str]],
     outcome: ToolOutcome,
 ) -> Iterator[_Candidate]:
-    for remote_name in _selected_names(selection, view):
-        pattern = selecting(selection, remote_name)
+    for remote_name in selector.names_among(view.tools):
+        pattern = selector.pattern_for(remote_name)
         if pattern is None or (view.server_id, remote_name) in attached:
             continue
         match TOOL_TABLE[Wanted.SELECTED, Stored.ABSENT, view.seen(remote_name, None)]:
             case Row.ATTACH:
-                yield _Candidate(view, selection, pattern, RemoteName(remote_name))
+                yield _Candidate(view, selector.selection, pattern, RemoteName(remote_name))
             case Row.NOT_ADVERTISED:
                 outcome.problems.append(_not_advertised(view, remote_name, pattern.source))
             case Row.UNUSABLE:
@@ -82,22 +80,14 @@ def _candidates(
             case _:
                 outcome.deferred.append(deferral(context, view, remote_name, attached=False))
     if not view.is_listed:
-        globs = (pattern.text for pattern in selection.include if pattern.is_glob)
-        outcome.deferred.extend(deferral(context, view, glob, attached=False) for glob in globs)
+        outcome.deferred.extend(deferral(context, view, glob.text, attached=False) for glob in selector.globs)
 
 
-def _selected_names(selection: Selection, view: ServerView) -> list[str]:
-    exact = {pattern.text for pattern in selection.include if not pattern.is_glob}
-    globs = [pattern for pattern in selection.include if pattern.is_glob]
-    named = {name for name in view.tools if any(glob.matches(name) for glob in globs)} if globs else set[str]()
-    return sorted(exact | named)
-
-
-def _idle_globs(context: AssistantContext, selection: Selection, view: ServerView) -> Iterator[Diagnostic]:
+def _idle_globs(context: AssistantContext, selector: Selector, view: ServerView) -> Iterator[Diagnostic]:
     if not view.is_listed:
         return
-    for pattern in selection.include:
-        if pattern.is_glob and not any(pattern.matches(name) for name in view.tools):
+    for pattern in selector.globs:
+        if not any(pattern.matches(name) for name in view.tools):
             yield Diagnostic(
                 code="pattern-matches-nothing",
                 severity=Severity.WARNING,
