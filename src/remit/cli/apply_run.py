@@ -15,14 +15,13 @@ from remit.core.operations import Attach, Origin, Refresh
 from remit.core.plan import Plan
 from remit.core.planner import PlanRequest
 from remit.core.ports import Store
-from remit.core.report import DiscoveryLine, PlanReport
+from remit.core.report import DiscoveryLine
 from remit.errors import NoDatabase, NotApproved, PlanStale
-from remit.reconcile.applying import Applied, ApprovedDigest, ApprovedPlan, Inputs, apply, choose_approved
+from remit.reconcile.applying import Applied, ApprovedDigest, ApprovedPlan, Inputs, Planned, apply, choose_approved
 from remit.reconcile.outcome import ExitCode, first_of, plan_exit
-from remit.reconcile.planning import Surroundings, make_report
+from remit.reconcile.planning import Surroundings, check_acceptances
 from remit.reconcile.saved import acceptances_of, read_plan, write_plan
 from remit.render.diagnostics import diagnostics_text
-from remit.render.document import plan_document
 from remit.render.plan_text import plan_text
 from remit.render.shapes import PlanDocument
 
@@ -52,8 +51,13 @@ class _Run:
     discovery: tuple[DiscoveryLine, ...]
     surroundings: Surroundings
 
-    def report(self, request: PlanRequest) -> PlanReport:
-        return self.session.report(self.discovery, request, self.surroundings)
+    def inputs(self, request: PlanRequest) -> Inputs:
+        return Inputs(
+            desired=self.session.desired, discovery=self.discovery, request=request, surroundings=self.surroundings
+        )
+
+    def plan(self, request: PlanRequest) -> Planned:
+        return self.inputs(request).plan_from(self.session.recorded)
 
 
 def run_apply(config: Path, plan_flags: PlanFlags, flags: ApplyFlags) -> ExitCode:
@@ -84,33 +88,30 @@ def _require_database(session: Session, flags: ApplyFlags) -> None:
 
 
 def _apply_saved(run: _Run, request: PlanRequest, saved: PlanDocument) -> ExitCode:
-    run.report(request)
-    request = replace(request, accept=(*request.accept, *acceptances_of(saved)))
-    session = run.session
-    report = make_report(session.desired, session.recorded, run.discovery, request, run.surroundings)
+    planned = run.plan(replace(request, accept=(*request.accept, *acceptances_of(saved))))
     # Looked at before the lock too: a stale plan is stale whoever holds the workspace.
-    choose_approved(ApprovedPlan(saved), report.plan, plan_document(report), session.recorded, session.desired)
-    if run.flags.require_complete and not report.plan.complete:
-        return _incomplete(run, report.plan)
-    return _carry_out(run, request, ApprovedPlan(saved))
+    choose_approved(ApprovedPlan(saved), planned)
+    if run.flags.require_complete and not planned.report.plan.complete:
+        return _incomplete(run, planned.report.plan)
+    return _carry_out(run, planned, ApprovedPlan(saved))
 
 
 # --- a plan made now ---------------------------------------------------------------------------------------------------
 
 
 def _apply_fresh(run: _Run, request: PlanRequest) -> ExitCode:
-    report = run.report(request)
-    document = plan_document(report)
-    _show(run, document)
-    if report.plan.vetoes:
-        return plan_exit(report.plan, detailed=False)
-    if run.flags.require_complete and not report.plan.complete:
-        return _incomplete(run, report.plan)
-    request = _approve(run, report, document, request)
-    document = plan_document(run.report(request))
+    planned = run.plan(request)
+    plan = planned.report.plan
+    check_acceptances(request.accept, plan, planned.recorded, run.discovery)
+    _show(run, planned.document)
+    if plan.vetoes:
+        return plan_exit(plan, detailed=False)
+    if run.flags.require_complete and not plan.complete:
+        return _incomplete(run, plan)
+    approved = _approve(run, planned)
     if run.flags.out is not None:
-        write_plan(run.flags.out, document)
-    return _carry_out(run, request, ApprovedDigest(document["digest"]))
+        write_plan(run.flags.out, approved.document)
+    return _carry_out(run, approved, ApprovedDigest(approved.document["digest"]))
 
 
 def _show(run: _Run, document: PlanDocument) -> None:
@@ -121,18 +122,18 @@ def _show(run: _Run, document: PlanDocument) -> None:
         terminal.result(plan_text(document, colour=terminal.colour, width=terminal.width))
 
 
-def _approve(run: _Run, report: PlanReport, document: PlanDocument, request: PlanRequest) -> PlanRequest:
-    """The request as it was approved. Raises NotApproved, or PlanStale where another digest was approved."""
-    flags, terminal, plan = run.flags, run.session.terminal, report.plan
+def _approve(run: _Run, planned: Planned) -> Planned:
+    """The plan as it was approved. Raises NotApproved, or PlanStale where another digest was approved."""
+    flags, terminal, plan, digest = run.flags, run.session.terminal, planned.report.plan, planned.document["digest"]
     if flags.approve_digest is not None:
-        if flags.approve_digest != document["digest"]:
+        if flags.approve_digest != digest:
             raise PlanStale(
-                f"the plan that comes out is {document['digest']}, not the approved {flags.approve_digest}",
+                f"the plan that comes out is {digest}, not the approved {flags.approve_digest}",
                 hint="look at the plan above; approve its digest, or find out what changed",
             )
-        return request
+        return planned
     if flags.auto_approve or not (plan.operations or plan.held):
-        return request
+        return planned
     if not terminal.interactive:
         raise NotApproved(
             "nobody is there to approve this plan",
@@ -140,7 +141,7 @@ def _approve(run: _Run, report: PlanReport, document: PlanDocument, request: Pla
         )
     if plan.operations and not terminal.ask(_question(run, plan)):
         raise NotApproved("not approved; nothing was done")
-    return _accept_held(run, plan, request)
+    return _accept_held(run, planned)
 
 
 def _question(run: _Run, plan: Plan) -> str:
@@ -148,25 +149,24 @@ def _question(run: _Run, plan: Plan) -> str:
     return f"Apply {len(plan.operations)} operations?{creating}"
 
 
-def _accept_held(run: _Run, plan: Plan, request: PlanRequest) -> PlanRequest:
+def _accept_held(run: _Run, planned: Planned) -> Planned:
     """Ask apart for what the servers said: a yes to the file's operations is none to theirs."""
-    held = [each.operation for each in plan.held]
+    held = [each.operation for each in planned.report.plan.held]
     waiting = [each for each in held if isinstance(each, Attach | Refresh)]
-    if not waiting:
-        return request
-    if not run.session.terminal.ask(f"Also accept the {len(waiting)} held changes shown above?"):
-        return request
-    return replace(request, accept=(*request.accept, *(acceptance_of(each) for each in waiting)))
+    if not waiting or not run.session.terminal.ask(f"Also accept the {len(waiting)} held changes shown above?"):
+        return planned
+    request = planned.inputs.request
+    return run.plan(replace(request, accept=(*request.accept, *(acceptance_of(each) for each in waiting))))
 
 
 # --- carrying out ------------------------------------------------------------------------------------------------------
 
 
-def _carry_out(run: _Run, request: PlanRequest, approval: ApprovedDigest | ApprovedPlan) -> ExitCode:
+def _carry_out(run: _Run, planned: Planned, approval: ApprovedDigest | ApprovedPlan) -> ExitCode:
     session, flags = run.session, run.flags
     applied = apply(
         _store(run),
-        Inputs(desired=session.desired, discovery=run.discovery, request=request, surroundings=run.surroundings),
+        planned,
         approval,
         actor=session.host.actor(),
         at=session.host.clock(),

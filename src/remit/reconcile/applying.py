@@ -36,7 +36,7 @@ from remit.core.plan import SAFEGUARD_CODES, Plan
 from remit.core.planner import PlanRequest
 from remit.core.ports import AppliedRecord, CacheInvalidation, Failure, Store, WorkspaceTransaction
 from remit.core.recorded import Recorded
-from remit.core.report import DiscoveryLine
+from remit.core.report import DiscoveryLine, PlanReport
 from remit.core.safeguards import judge_outcome
 from remit.errors import PlanStale
 from remit.reconcile.done import DoneCheck
@@ -45,7 +45,7 @@ from remit.reconcile.saved import Chosen, allowed_detaches, choose
 from remit.render.document import plan_document
 from remit.render.shapes import PlanDocument
 
-__all__ = ["Applied", "ApprovedDigest", "ApprovedPlan", "Inputs", "apply", "choose_approved"]
+__all__ = ["Applied", "ApprovedDigest", "ApprovedPlan", "Inputs", "Planned", "apply", "choose_approved"]
 
 _log = logging.getLogger(__name__)
 
@@ -58,6 +58,25 @@ class Inputs:
     discovery: tuple[DiscoveryLine, ...]
     request: PlanRequest
     surroundings: Surroundings
+
+    def plan_from(self, recorded: Recorded) -> "Planned":
+        """The plan that comes out of these inputs and a recorded state."""
+        report = make_report(self.desired, recorded, self.discovery, self.request, self.surroundings)
+        return Planned(inputs=self, recorded=recorded, report=report, document=plan_document(report))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """A plan with everything it was made from."""
+
+    inputs: Inputs
+    recorded: Recorded
+    report: PlanReport
+    document: PlanDocument
+
+    def made_from(self, recorded: Recorded) -> "Planned":
+        """The plan for another recorded state; this one where the state is the same, as planning is a function."""
+        return self if recorded == self.recorded else self.inputs.plan_from(recorded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +108,7 @@ class Applied:
 
 def apply(
     store: Store,
-    inputs: Inputs,
+    before: Planned,
     approval: ApprovedDigest | ApprovedPlan,
     *,
     actor: str,
@@ -97,23 +116,25 @@ def apply(
     lock_timeout: float,
     caches: CacheInvalidation,
 ) -> Applied:
-    """Carry out what was approved. Raises PlanStale, WorkspaceBusy or another StoreError; then nothing was done."""
-    desired = inputs.desired
+    """Carry out what was approved of the plan that was made `before` the lock was had.
+
+    Raises PlanStale, WorkspaceBusy or another StoreError; then nothing was done.
+    """
+    desired = before.inputs.desired
     with store.workspace(desired.workspace, owner=desired.owner, lock_timeout=lock_timeout) as transaction:
-        recorded = transaction.recorded()
-        report = make_report(desired, recorded, inputs.discovery, inputs.request, inputs.surroundings)
-        document = plan_document(report)
-        chosen = choose_approved(approval, report.plan, document, recorded, desired)
-        vetoes = _vetoes(approval, chosen.operations, inputs, recorded)
+        planned = before.made_from(transaction.recorded())
+        plan = planned.report.plan
+        chosen = choose_approved(approval, planned)
+        vetoes = _vetoes(approval, chosen.operations, planned)
         if vetoes:
-            return Applied(plan=report.plan, done=(), vetoes=vetoes)
+            return Applied(plan=plan, done=(), vetoes=vetoes)
         failures = transaction.execute(chosen.operations)
-        _keep_listings(transaction, inputs, recorded, report.plan, chosen.operations)
-        serial = _keep_history(transaction, chosen, failures, document, actor, at, inputs.surroundings.commit)
+        _keep_listings(transaction, planned, chosen.operations)
+        serial = _keep_history(transaction, chosen, failures, planned, actor, at)
     _invalidate(caches, desired.owner, chosen.operations)
     failed = {each.assistant for each in failures}
     return Applied(
-        plan=report.plan,
+        plan=plan,
         done=tuple(each for each in chosen.operations if _assistant_of(each) not in failed),
         already_done=chosen.done,
         extra=chosen.extra,
@@ -122,48 +143,42 @@ def apply(
     )
 
 
-def choose_approved(
-    approval: ApprovedDigest | ApprovedPlan, plan: Plan, document: PlanDocument, recorded: Recorded, desired: Desired
-) -> Chosen:
+def choose_approved(approval: ApprovedDigest | ApprovedPlan, planned: Planned) -> Chosen:
     """What of a plan was approved and still is to do. Raises PlanStale where the approval was for something else."""
     match approval:
         case ApprovedDigest(digest=digest):
-            if document["digest"] != digest:
+            if planned.document["digest"] != digest:
                 raise PlanStale(
                     "the plan that comes out now is not the one that was approved",
                     hint="the files, the database or a server changed meanwhile; look at `remit plan` again",
                 )
-            return Chosen(operations=plan.operations, done=(), extra=())
+            return Chosen(operations=planned.report.plan.operations, done=(), extra=())
         case ApprovedPlan(document=saved):
-            check = DoneCheck(recorded, workspace=desired.workspace, owner=desired.owner)
-            return choose(saved, plan.operations, check.is_done)
+            desired = planned.inputs.desired
+            check = DoneCheck(planned.recorded, workspace=desired.workspace, owner=desired.owner)
+            return choose(saved, planned.report.plan.operations, check.is_done)
 
 
 def _vetoes(
-    approval: ApprovedDigest | ApprovedPlan, chosen: Sequence[Operation], inputs: Inputs, recorded: Recorded
+    approval: ApprovedDigest | ApprovedPlan, chosen: Sequence[Operation], planned: Planned
 ) -> tuple[Diagnostic, ...]:
-    allowed = inputs.request.allow_detach
+    allowed = planned.inputs.request.allow_detach
     if isinstance(approval, ApprovedPlan) and not _was_refused(approval.document):
         # Its reviewers saw these detaches; only the ones that are still to do are left to count.
         reviewed = sum(isinstance(each, Detach) for each in chosen)
         allowed = reviewed if reviewed <= allowed_detaches(approval.document) else allowed
-    return judge_outcome(chosen, inputs.desired, recorded, allowed)
+    return judge_outcome(chosen, planned.inputs.desired, planned.recorded, allowed)
 
 
 def _was_refused(document: PlanDocument) -> bool:
     return any(problem["code"] in SAFEGUARD_CODES for problem in document["problems"])
 
 
-def _keep_listings(
-    transaction: WorkspaceTransaction,
-    inputs: Inputs,
-    recorded: Recorded,
-    plan: Plan,
-    operations: Sequence[Operation],
-) -> None:
+def _keep_listings(transaction: WorkspaceTransaction, planned: Planned, operations: Sequence[Operation]) -> None:
     """Keep each listing that was asked for now with its registration, unless it is of an endpoint that was not adopted."""
+    plan, inputs = planned.report.plan, planned.inputs
     refused = {held.operation.server_id for held in plan.held if isinstance(held.operation, UpdateServer)}
-    after = _registered_after(recorded, inputs.desired, operations)
+    after = _registered_after(planned.recorded, inputs.desired, operations)
     for line in inputs.discovery:
         server_id = after.get(line.server)
         if (
@@ -193,10 +208,9 @@ def _keep_history(
     transaction: WorkspaceTransaction,
     chosen: Chosen,
     failures: Sequence[Failure],
-    document: PlanDocument,
+    planned: Planned,
     actor: str,
     at: datetime,
-    commit: str | None,
 ) -> int | None:
     if not chosen.operations:
         return None
@@ -204,10 +218,10 @@ def _keep_history(
         AppliedRecord(
             actor=actor,
             at=at,
-            commit=commit,
-            digest=document["digest"],
+            commit=planned.inputs.surroundings.commit,
+            digest=planned.document["digest"],
             outcome="partly applied" if failures else "applied",
-            plan=cast("JsonObject", document),
+            plan=cast("JsonObject", planned.document),
         )
     )
 
