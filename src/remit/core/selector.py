@@ -24,11 +24,12 @@ class Selector:
 
     @classmethod
     def of(cls, selection: Selection) -> "Selector":
-        """Index a selection."""
+        """Index a selection. Of several lines that select a name the first in the file counts, in whatever order given."""
+        include = sorted(selection.include, key=lambda pattern: pattern.source)
         return cls(
             selection=selection,
-            exact={pattern.text: pattern for pattern in reversed(selection.include)},
-            globs=tuple(pattern for pattern in selection.include if pattern.is_glob),
+            exact={pattern.text: pattern for pattern in reversed(include)},
+            globs=tuple(pattern for pattern in include if pattern.is_glob),
             excluded=frozenset(pattern.text for pattern in selection.exclude),
             excluding_globs=tuple(pattern for pattern in selection.exclude if pattern.is_glob),
         )
