@@ -135,8 +135,14 @@ def test_the_summary_counts_all_twelve_and_the_rest():
         "drift": 1,
         "deferred": 2,
         "unchanged": 1234,
-        "assistants": [{"name": "ops", "tools": 14, "tokens": 3200}, {"name": "triage", "tools": 1, "tokens": 1}],
     }
+
+
+def test_the_load_of_each_assistant_stands_with_the_configuration():
+    assert plan_document(REPORT)["config"]["assistants"] == [
+        {"name": "ops", "tools": 14, "tokens": 3200},
+        {"name": "triage", "tools": 1, "tokens": 1},
+    ]
 
 
 def test_the_digest_is_the_same_after_a_trip_through_a_file():

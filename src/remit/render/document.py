@@ -94,6 +94,10 @@ def plan_document(report: PlanReport) -> PlanDocument:
             "files": [{"path": file.path, "sha256": file.sha256} for file in report.config.files],
             "digest": report.config.digest,
             "commit": report.config.commit,
+            "assistants": [
+                {"name": name, "tools": load.tools, "tokens": load.tokens}
+                for name, load in sorted(report.tokens.items())
+            ],
         },
         "database": database_document(report.database),
         "discovery": [_discovery(line) for line in report.discovery],
@@ -151,8 +155,7 @@ def _summary(report: PlanReport) -> SummaryDocument:
         "deferred": len(plan.deferred),
         "unchanged": plan.unchanged,
     }
-    loads = [{"name": name, "tools": load.tools, "tokens": load.tokens} for name, load in sorted(report.tokens.items())]
-    return cast("SummaryDocument", {**counts, "assistants": loads})
+    return cast("SummaryDocument", counts)
 
 
 def timestamp(moment: datetime) -> str:

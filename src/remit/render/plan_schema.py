@@ -109,6 +109,7 @@ def _definitions() -> dict[str, _Schema]:
                 "files": _list_of(_closed({"path": _STRING, "sha256": _STRING})),
                 "digest": _STRING,
                 "commit": _or_null(_STRING),
+                "assistants": _list_of(_closed({"name": _STRING, "tools": _COUNT, "tokens": _COUNT})),
             }
         ),
         "source": _closed(
@@ -144,8 +145,7 @@ def _not_done(own: Mapping[str, _Schema]) -> _Schema:
 
 def _summary() -> _Schema:
     counts = [*(op.value for op in OpName), "held", "problems", "drift", "deferred", "unchanged"]
-    load = _closed({"name": _STRING, "tools": _COUNT, "tokens": _COUNT})
-    return _closed({**dict.fromkeys(counts, _COUNT), "assistants": _list_of(load)})
+    return _closed(dict.fromkeys(counts, _COUNT))
 
 
 # -- discovery ---------------------------------------------------------------------------------------------------------

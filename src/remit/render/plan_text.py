@@ -247,7 +247,7 @@ def _message(problem: ProblemDocument) -> str:
 def _afterwards(document: PlanDocument, paint: Painter) -> list[str]:
     loads = [
         [escape_terminal(load["name"]), counted(load["tools"], "tool"), f"about {counted(load['tokens'], 'token')}"]
-        for load in document["summary"]["assistants"]
+        for load in document["config"]["assistants"]
     ]
     lines = [paint(Style.HEAD, "assistants after this plan"), *(f"  {row}" for row in aligned(loads, widest=40))]
     return [*(lines if loads else []), *unmanaged_words(document["unmanaged"])]

@@ -337,12 +337,21 @@ class ConfigFileDocument(TypedDict):
     sha256: str
 
 
+class AssistantLoadDocument(TypedDict):
+    """What an assistant has after the plan."""
+
+    name: str
+    tools: int
+    tokens: int
+
+
 class ConfigDocument(TypedDict):
-    """The files a plan was made from."""
+    """The files a plan was made from, and what every assistant has once they are applied."""
 
     files: list[ConfigFileDocument]
     digest: str
     commit: str | None
+    assistants: list[AssistantLoadDocument]
 
 
 class DatabaseDocument(TypedDict):
@@ -361,14 +370,6 @@ class UnmanagedDocument(TypedDict):
     assistants: int
     attachments: int
     functions: int
-
-
-class AssistantLoadDocument(TypedDict):
-    """What an assistant has after the plan."""
-
-    name: str
-    tools: int
-    tokens: int
 
 
 class SummaryDocument(TypedDict):
@@ -391,7 +392,6 @@ class SummaryDocument(TypedDict):
     drift: int
     deferred: int
     unchanged: int
-    assistants: list[AssistantLoadDocument]
 
 
 class PlanDocument(TypedDict):
