@@ -7,6 +7,7 @@ is held, the approved definition stays in service. Pure.
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 from remit.core.addresses import address_of, tool_address
 from remit.core.definition import DIGEST_VERSION
@@ -66,6 +67,8 @@ def _definition(operation: Attach | Refresh) -> str:
             return definition.definition_digest
         case Refresh(after=after):
             return after.definition_digest
+        case _:
+            assert_never(operation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,11 @@ def settle(
     drifted: Collection[str],
     unlisted: Collection[ServerId],
 ) -> Settled:
-    """Divide candidates. `drifted` are addresses of attachments that drifted, as far as anybody knows, `unlisted` enabled servers without a listing."""
+    """Divide candidates.
+
+    `drifted` are addresses of attachments that drifted, as far as anybody knows, `unlisted` enabled servers without a
+    listing.
+    """
     reasons = [_own_reasons(operation, acceptances) for operation in candidates]
     _hold_endpoint_groups(candidates, reasons, unlisted)
     uneasy = {*drifted, *_held_refreshes(candidates, reasons)}

@@ -8,7 +8,7 @@ Pure.
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NewType, TypeAlias
+from typing import NewType, TypeAlias, assert_never
 from urllib.parse import SplitResult, urlsplit
 
 from remit.core.canonical import base32_of, sha256_hex
@@ -151,6 +151,8 @@ def identity_key_of(endpoint: Endpoint, instance: str | None) -> str:
             return sha256_hex(Transport.STDIO, *command, cwd or "", instance or "")
         case HttpEndpoint(url=url, transport=transport):
             return sha256_hex(transport, url, instance or "")
+        case _:
+            assert_never(endpoint)
 
 
 def server_id_of(owner: str, identity_key: str, taken: frozenset[ServerId]) -> ServerId:
@@ -174,6 +176,8 @@ def origin_of(endpoint: Endpoint) -> str:
         case HttpEndpoint(url=url):
             parts = urlsplit(url)
             return f"{parts.scheme}://{parts.netloc}"
+        case _:
+            assert_never(endpoint)
 
 
 def display_endpoint(endpoint: Endpoint) -> str:
@@ -183,3 +187,5 @@ def display_endpoint(endpoint: Endpoint) -> str:
             return " ".join(command) + (f" (in {cwd})" if cwd else "")
         case HttpEndpoint(url=url):
             return url
+        case _:
+            assert_never(endpoint)

@@ -8,7 +8,7 @@ claims nothing. Pure.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from remit.core.desired import Desired, DesiredServer
 from remit.core.identity import ServerId, identity_key_of, origin_of, server_id_of
@@ -136,3 +136,5 @@ def claims_of(match: Match) -> Sequence[RecordedServer]:
             return () if own is None else (own,)
         case Unknown():
             return ()
+        case _:
+            assert_never(match)

@@ -57,16 +57,14 @@ def judge_servers(
     outcome = ServerOutcome()
     waiting = waiting_servers(matching, recorded, scope)
     for name, match in matching.matches.items():
-        problem = _problem(match, desired)
-        if name in waiting:
-            problem = taken_problem(match.server, waiting[name])
+        problem = taken_problem(match.server, waiting[name]) if name in waiting else _problem(match, desired)
         if problem is not None:
-            outcome.blocked.add(match.server.name)
-        if scope is not None and match.server.name not in scope:
+            outcome.blocked.add(name)
+        if scope is not None and name not in scope:
             continue
         if problem is not None:
             outcome.problems.append(problem)
-        else:
+        if name not in waiting:
             outcome.operations.extend(_operations(match))
     for registration in matching.unclaimed:
         if scope is None or registration.name in scope:
@@ -209,6 +207,8 @@ def _endpoint_document(endpoint: Endpoint) -> dict[str, Json]:
             return {"transport": str(endpoint.transport), "command": list(command), "cwd": cwd, "url": None}
         case HttpEndpoint(url=url, transport=transport):
             return {"transport": str(transport), "command": None, "cwd": None, "url": url}
+        case _:
+            assert_never(endpoint)
 
 
 def _connection_document(connection: Connection) -> dict[str, Json]:
@@ -250,6 +250,8 @@ def _auth_document(auth: Auth) -> dict[str, Json]:
                 "key_id": auth.key_id,
                 "scopes": list(auth.scopes),
             }
+        case _:
+            assert_never(auth)
 
 
 def _changes(before: Mapping[str, Json], after: Mapping[str, Json]) -> tuple[Change, ...]:

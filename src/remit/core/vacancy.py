@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from remit.core.addresses import server_address
 from remit.core.desired import DesiredServer
 from remit.core.diagnostics import Diagnostic
-from remit.core.identity import ServerId, identity_key_of
+from remit.core.identity import identity_key_of
 from remit.core.matching import Known, Matching, Unknown, claims_of
 from remit.core.recorded import Recorded, RecordedServer
 
@@ -61,15 +61,9 @@ def _staying(
 
 
 def _needs(match: Known | Unknown, registration: RecordedServer) -> bool:
-    if _own_id(match) == registration.server_id:
-        return False
     server = match.server
     key = identity_key_of(server.endpoint, server.instance)
     return registration.name == server.name or registration.identity_key == key
-
-
-def _own_id(match: Known | Unknown) -> ServerId:
-    return match.registration.server_id if isinstance(match, Known) else match.server_id
 
 
 def taken_problem(server: DesiredServer, holder: RecordedServer) -> Diagnostic:
