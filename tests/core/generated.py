@@ -207,6 +207,7 @@ def _attachments(
             envelope=random.choice(_ENVELOPES),
             workspace=OTHER_WORKSPACE if foreign else WORKSPACE,
         )
+        row = replace(row, drifted_when_last_listed=random.random() < 0.2)
         yield random.choice(_DAMAGES)(row) if random.random() < 0.15 else row
 
 

@@ -13,9 +13,10 @@ from remit.core.diagnostics import Diagnostic, Severity
 from remit.core.envelope import MOST_RESTRICTIVE, Envelope, EnvelopePatch, Surface
 from remit.core.identity import HttpEndpoint
 from remit.core.live import Live, Observation, Skipped, SkipReason, Unreachable, UnreachableReason
-from remit.core.operations import Attach, Refresh, RiskCode
+from remit.core.operations import Attach, ChangeClass, Refresh, RiskCode
 from remit.core.plan import HoldReason, Plan
 from remit.core.recorded import Recorded
+from remit.core.risks import refresh_risks
 from tests.states import (
     assistant,
     attachment,
@@ -174,6 +175,18 @@ def test_a_loosening_runs_where_nothing_drifted(observation: Observation) -> Non
     assert (running(made), waiting(made)) == ([SET], [])
 
 
+@pytest.mark.parametrize("of", [GITHUB, replace(GITHUB, enabled=False)], ids=["down", "disabled"])
+def test_a_server_that_falls_silent_does_not_get_the_loosening_that_its_drift_held_back(of: DesiredServer) -> None:
+    drifted = replace(attachment(KNOWN, "search"), drifted_when_last_listed=True)
+    known = recorded(registration(of), OPS, drifted)
+    loose = plan(selecting("search", of=replace(of, envelope=OPEN)), known, {"github": DOWN})
+    strict = plan(selecting("search", of=replace(of, envelope=STRICT)), known, {"github": DOWN})
+    back = plan(selecting("search", of=replace(of, enabled=True, envelope=OPEN)), known, {"github": listed("search")})
+    assert (running(loose), waiting(loose)) == ([], [(*SET, (LOOSE,))])
+    assert (SET in running(strict), waiting(strict)) == (True, [])
+    assert (SET in running(back), waiting(back)) == (True, [])
+
+
 def test_a_loosening_goes_with_an_accepted_refresh() -> None:
     known = recorded(KNOWN, OPS, attachment(KNOWN, "search"))
     made = plan(
@@ -227,6 +240,13 @@ def test_a_claim_that_contradicts_the_policy_is_told_and_changes_nothing(
     [attach] = [each for each in made.operations if isinstance(each, Attach)]
     assert [risk.detail for risk in attach.risks if risk.code is RiskCode.CLAIM_CONTRADICTS] == risks
     assert attach.envelope == replace(MOST_RESTRICTIVE, side_effecting=False)
+
+
+def test_a_refresh_names_what_breaks_what_is_claimed_anew_and_what_its_text_brought() -> None:
+    classes = frozenset({ChangeClass.BREAKING, ChangeClass.CLAIMS})
+    risks = refresh_risks(definition(), definition("See https://docs.example.com."), classes)
+    assert [risk.code for risk in risks] == [RiskCode.FINDING_LOW, RiskCode.BREAKING, RiskCode.CLAIMS]
+    assert refresh_risks(definition(), OTHER, frozenset({ChangeClass.TEXT})) == ()
 
 
 # --- endpoint groups ---------------------------------------------------------------------------------------------------

@@ -1,9 +1,12 @@
 """Addresses, listings, patterns and places: the small words that everything else is said in."""
 
 from dataclasses import replace
+from importlib import import_module
+from pkgutil import iter_modules
 
 import pytest
 
+import remit.core
 from remit.core.addresses import assistant_address, attachment_address, nearest, server_address, tool_address
 from remit.core.canonical import sha256_hex
 from remit.core.desired import DesiredServer, Pattern
@@ -29,6 +32,12 @@ from tests.states import (
 GITHUB = server("github")
 KNOWN = registration(GITHUB)
 OPS = recorded_assistant()
+
+
+@pytest.mark.parametrize("name", sorted(module.name for module in iter_modules(remit.core.__path__)))
+def test_every_public_name_of_a_core_module_is_there(name: str) -> None:
+    module = import_module(f"remit.core.{name}")
+    assert [each for each in module.__all__ if not hasattr(module, each)] == []
 
 
 def test_addresses_name_servers_tools_assistants_and_attachments() -> None:
