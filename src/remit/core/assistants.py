@@ -13,15 +13,21 @@ from remit.core.recorded import Recorded, RecordedAssistant
 __all__ = ["judge_assistants"]
 
 
-def judge_assistants(desired: Desired, recorded: Recorded, needed: frozenset[str] | None) -> Iterator[Operation]:
-    """Operations on assistants' rows. `needed` limits a partial plan to creating those (None: the plan is whole)."""
+def judge_assistants(
+    desired: Desired, recorded: Recorded, keeping: frozenset[str], needed: frozenset[str] | None
+) -> Iterator[Operation]:
+    """Operations on assistants' rows.
+
+    `keeping` are assistants with tools that this plan leaves alone, `needed` limits a partial plan to creating those
+    (None: the plan is whole).
+    """
     known = {each.name: each for each in recorded.assistants if each.owner == desired.owner}
     declared = {each.name: each for each in desired.assistants}
     for name, assistant in sorted(declared.items()):
         if needed is None or name in needed:
             yield from _declared(assistant, known.get(name), desired.workspace, whole=needed is None)
     if needed is None:
-        gone = [each for name, each in sorted(known.items()) if name not in declared]
+        gone = [each for name, each in sorted(known.items()) if name not in declared and name not in keeping]
         yield from _undeclared(gone, desired.workspace, recorded)
 
 

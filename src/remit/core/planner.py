@@ -54,11 +54,13 @@ def make_plan(desired: Desired, recorded: Recorded, live: Live, request: PlanReq
     servers = judge_servers(desired, recorded, matching, request.scope)
     views = _views(desired, matching, live, servers.blocked, request.scope)
     tools = ToolOutcome()
-    for context in _contexts(desired, recorded, matching, views, request):
+    contexts = tuple(_contexts(desired, recorded, matching, views, request))
+    for context in contexts:
         names = judge_attachments(context, tools)
         judge_missing(context, names, tools)
     attaching = frozenset(each.tool.assistant for each in tools.operations if isinstance(each, Attach))
-    assistants = judge_assistants(desired, recorded, None if request.scope is None else attaching)
+    keeping = frozenset(context.name for context in contexts if context.protected)
+    assistants = judge_assistants(desired, recorded, keeping, None if request.scope is None else attaching)
     settled = settle(
         [*servers.operations, *tools.operations, *assistants],
         request.accept,
