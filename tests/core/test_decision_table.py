@@ -559,3 +559,10 @@ def test_a_canonical_id_is_never_derived_again() -> None:
 def test_a_registration_of_another_owner_that_no_file_declares_is_left_alone() -> None:
     strange: RecordedServer = registration(GITHUB, owner="stranger")
     assert plan(desired(assistant("ops")), recorded(strange, OPS)) == outcome()
+
+
+def test_an_assistant_whose_tools_must_stay_for_now_stays_too() -> None:
+    elsewhere = registration(server("code", MOVED), workspace=OTHER_WORKSPACE)
+    made = plan(desired(server("github", MOVED)), recorded(KNOWN, elsewhere, OPS, SEARCH))
+    assert [each.code for each in made.problems] == ["registered-elsewhere"]
+    assert (made.operations, made.unchanged) == ((), 1)

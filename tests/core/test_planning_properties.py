@@ -197,6 +197,18 @@ def test_two_registrations_never_share_a_name_or_an_endpoint(each: States, scope
 
 @EXAMPLES
 @given(states())
+def test_no_attachment_outlives_its_assistant_or_its_registration(each: States) -> None:
+    for outcome in (planned(each), all_accepted(each)):
+        after = applied(each, outcome)
+        assistants = {(one.owner, one.name) for one in after.assistants}
+        servers = {one.server_id for one in after.servers}
+        own = [one for one in after.attachments if one.workspace == WORKSPACE]
+        assert [one for one in own if (one.assistant_owner, one.assistant) not in assistants] == []
+        assert [one for one in own if one.server_id not in servers] == []
+
+
+@EXAMPLES
+@given(states())
 def test_an_apply_touches_no_row_of_another_workspace(each: States) -> None:
     after = applied(each, all_accepted(each))
     assert foreign_rows(after) == foreign_rows(each.recorded)
