@@ -367,7 +367,7 @@ def test_another_namespace_renames_nothing() -> None:
 
 
 def test_a_discovered_tool_has_the_names_that_attaching_gives_it() -> None:
-    live = {"github": listed("search.issues"), "jira": listed("create")}
+    live = {"github": listed("Search.issues"), "jira": listed("create")}
     wanted = desired(GITHUB, JIRA, server("down"), assistant("ops", select("github", "*")))
     elsewhere = registration(JIRA, workspace=OTHER_WORKSPACE)
     found = discovered_tools(wanted, recorded(KNOWN, elsewhere), live)
@@ -376,8 +376,8 @@ def test_a_discovered_tool_has_the_names_that_attaching_gives_it() -> None:
             McpDiscoveredTool(
                 server_id=KNOWN.server_id,
                 remote_name=live["github"].tools[0].remote_name,
-                canonical_id=canonical_id_of(KNOWN.server_id, "search.issues"),
-                provider_name=ProviderName("github__search_issues"),
+                canonical_id=canonical_id_of(KNOWN.server_id, "Search.issues"),
+                provider_name=ProviderName("github__Search_issues"),
                 definition=definition(),
             ),
         ),

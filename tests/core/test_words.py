@@ -158,6 +158,12 @@ def test_of_several_globs_the_first_in_the_file_selects() -> None:
     assert [each.operation.source for each in made.held] == [LINE]
 
 
+def test_a_name_written_twice_is_selected_by_its_first_line() -> None:
+    wanted = desired(GITHUB, assistant("ops", select("github", "*", "search", "search")))
+    made = plan(wanted, recorded(KNOWN, OPS), {"github": listed("search")})
+    assert [each.source for each in made.operations] == [Source(LINE.file, LINE.line + 1, LINE.column)]
+
+
 def test_an_unknown_name_far_from_all_others_points_to_the_listing() -> None:
     wanted = desired(GITHUB, assistant("ops", select("github", "zzz")))
     made = plan(wanted, recorded(KNOWN, OPS), {"github": listed("search")})
