@@ -30,8 +30,11 @@ _INVISIBLE = frozenset(
 """Characters that `str.isprintable` lets through although nobody sees them."""
 
 _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\\": r"\\"}
-_COMMAND = re.compile(r"\A(?P<space> *):(?=:)|#(?=#(?:\[|vso\[))")
-"""`::name` begins a workflow command after spaces at the start of a line; `##[name]` and `##vso[name]` anywhere."""
+_COMMAND = re.compile(r"\A(?P<space> *):(?=:|\Z)|#(?=#[A-Za-z]*\[)")
+"""`::name` begins a workflow command after spaces at the start of a line; `##[name]` and `##vso[name]` anywhere.
+
+A colon alone is broken too: our own may follow it.
+"""
 
 
 def escape_terminal(text: str, *, limit: int = 200) -> str:
@@ -43,7 +46,7 @@ def escape_terminal(text: str, *, limit: int = 200) -> str:
         safe = text if len(text) <= limit else _shortened(text[:limit], len(text))
     else:
         safe = _escaped(text, limit)
-    return _COMMAND.sub(_neutral, safe) if "##" in safe or "::" in safe else safe
+    return _COMMAND.sub(_neutral, safe) if "##" in safe or ":" in safe else safe
 
 
 def escape_character(character: str) -> str:

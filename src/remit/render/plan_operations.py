@@ -27,7 +27,16 @@ from remit.render.shapes import (
 )
 from remit.render.words import DIRECTION_MARKS, HOLD_WORDS, MARKS, REASON_WORDS, envelope_words
 
-__all__ = ["assistant_lines", "held_lines", "place_words", "server_lines"]
+__all__ = [
+    "assistant_lines",
+    "held_lines",
+    "lines_below",
+    "mark_of",
+    "operation_cells",
+    "place_words",
+    "server_lines",
+    "tool_cells",
+]
 
 _ACCEPTABLE = frozenset({HoldReason.LIVE_NOT_ACCEPTED.value, HoldReason.FINDING.value})
 _DIGEST_CHARACTERS = len("d1:") + 12
@@ -45,8 +54,7 @@ def assistant_lines(operations: Sequence[OperationDocument], paint: Painter) -> 
     for assistant, group in of_tools.items():
         lines += [""] if lines else []
         lines.append(paint(Style.HEAD, f"assistant {escape_terminal(assistant)}"))
-        cells = [_tool_cells(each, _tool_name(each), f"-> {escape_terminal(each['provider_name'])}") for each in group]
-        lines += _rows(group, cells, paint)
+        lines += _rows(group, [tool_cells(each) for each in group], paint)
     return lines
 
 
@@ -55,7 +63,10 @@ def server_lines(operations: Sequence[OperationDocument], paint: Painter) -> lis
     group = [operation for operation in operations if "assistant" not in operation]
     if not group:
         return []
-    return [paint(Style.HEAD, "servers and assistants"), *_rows(group, [_cells(each) for each in group], paint)]
+    return [
+        paint(Style.HEAD, "servers and assistants"),
+        *_rows(group, [operation_cells(each) for each in group], paint),
+    ]
 
 
 def held_lines(held: Sequence[OperationDocument], paint: Painter) -> list[str]:
@@ -68,7 +79,7 @@ def held_lines(held: Sequence[OperationDocument], paint: Painter) -> list[str]:
             why, way = HOLD_WORDS.get(reason, (escape_terminal(reason), "see docs/plan-format.md"))
             lines += [f"  because {why}:", f"    {way}"]
         members = list(group)
-        lines += _rows(members, [_cells(each) for each in members], paint)
+        lines += _rows(members, [operation_cells(each) for each in members], paint)
     return lines
 
 
@@ -84,13 +95,14 @@ def _because(operation: OperationDocument) -> tuple[str, ...]:
 def _rows(group: Sequence[OperationDocument], cells: Sequence[Sequence[str]], paint: Painter) -> list[str]:
     lines: list[str] = []
     for operation, rest in zip(group, aligned(cells, widest=_WIDEST), strict=True):
-        sign, verb, style = _mark(operation)
+        sign, verb, style = mark_of(operation)
         lines.append(f"  {paint(style, f'{sign} {verb:<10}')} {rest}")
-        lines += [f"{_BELOW}{line}" for line in _below(operation)]
+        lines += [f"{_BELOW}{line}" for line in lines_below(operation)]
     return lines
 
 
-def _mark(operation: OperationDocument) -> tuple[str, str, Style]:
+def mark_of(operation: OperationDocument) -> tuple[str, str, Style]:
+    """Sign, verb and style of an operation; those of a policy change are its direction's."""
     if operation["op"] == "set_envelope":
         return DIRECTION_MARKS[operation["direction"]]
     return MARKS[operation["op"]]
@@ -99,8 +111,8 @@ def _mark(operation: OperationDocument) -> tuple[str, str, Style]:
 # -- one line ----------------------------------------------------------------------------------------------------------
 
 
-def _cells(operation: OperationDocument) -> list[str]:
-    """The cells of an operation that stands outside of its assistant's block: its address says whose it is."""
+def operation_cells(operation: OperationDocument) -> list[str]:
+    """Address, what it is, words and place of an operation outside of its assistant's block: the address says whose it is."""
     address = escape_terminal(operation["address"])
     if "assistant" in operation:
         return _tool_cells(operation, address, f"is {_tool_name(operation)}")
@@ -109,6 +121,11 @@ def _cells(operation: OperationDocument) -> list[str]:
     else:
         words = _assistant_words(cast("AssistantOperationDocument", operation))
     return [address, "", words + _risk_words(operation), place_words(operation["source"])]
+
+
+def tool_cells(operation: ToolOperationDocument) -> list[str]:
+    """The cells of an operation inside its assistant's block: tool, alias, words and place."""
+    return _tool_cells(operation, _tool_name(operation), f"-> {escape_terminal(operation['provider_name'])}")
 
 
 def _tool_name(operation: ToolOperationDocument) -> str:
@@ -179,7 +196,8 @@ def _permission_words(state: AssistantState) -> str:
 # -- the lines below ---------------------------------------------------------------------------------------------------
 
 
-def _below(operation: OperationDocument) -> list[str]:
+def lines_below(operation: OperationDocument) -> list[str]:
+    """What stands under an operation: its changed paths, the text nobody has seen yet, the argument that accepts it."""
     held = "held_because" in operation
     match operation["op"]:
         case "attach":

@@ -1,4 +1,4 @@
-"""The JSON Schema (draft 2020-12) of the plan document; `schemas/plan.schema.json` is this, written down.
+"""The JSON Schemas (draft 2020-12) of the plan, drift and run summary documents; `schemas/*.schema.json` are these, written down.
 
 Decides nothing: it says what `shapes.py` says, for readers in other languages. Every object is closed and requires every
 key, operations are told apart by `op`. Three kinds of object are open, as their keys are other people's: JSON Schemas and
@@ -18,9 +18,11 @@ from remit.core.operations import ChangeClass, OpName, Origin, Reason, RiskCode
 from remit.core.plan import DeferredReason, DriftKind, HoldReason
 from remit.render.shapes import FORMAT_VERSION
 
-__all__ = ["plan_schema"]
+__all__ = ["drift_schema", "plan_schema", "summary_schema"]
 
 _Schema = dict[str, Any]
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 _ANY: _Schema = {}
 _STRING: _Schema = {"type": "string"}
@@ -38,16 +40,52 @@ _DEFINITION_DIGEST: _Schema = {"type": "string", "pattern": "^d1:[0-9a-f]{64}$"}
 def plan_schema() -> _Schema:
     """The schema as a JSON object, made anew at each call."""
     return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$schema": _DIALECT,
         "title": "remit plan",
         "description": "What `remit plan --format json` prints and `--out FILE` saves; see docs/plan-format.md.",
         **_document(),
-        "$defs": {
-            **_definitions(),
-            "discovery": {"oneOf": [_listed(), _unreachable(), _skipped()]},
-            "operation": {"oneOf": list(_operations({}))},
-            "held": {"oneOf": list(_operations({"held_because": _list_of(_enum(HoldReason))}))},
-        },
+        "$defs": _definitions(),
+    }
+
+
+def drift_schema() -> _Schema:
+    """The schema of `remit drift --format json`, made anew at each call."""
+    parts = _document()["properties"]
+    shared = ("format_version", "workspace", "complete", "digest", "config", "database", "discovery", "drift", "held")
+    counts = ("vanished", "quarantined", "refresh", "attach", "database_drift", "definition_lost", "deferred")
+    return {
+        "$schema": _DIALECT,
+        "title": "remit drift",
+        "description": "What `remit drift --format json` prints; see docs/drift.md.",
+        **_closed(
+            {
+                **{name: parts[name] for name in shared},
+                "database_drift": parts["operations"],
+                "problems": parts["problems"],
+                "deferred": parts["deferred"],
+                "summary": _closed(dict.fromkeys(counts, _COUNT)),
+            }
+        ),
+        "$defs": _definitions(),
+    }
+
+
+def summary_schema() -> _Schema:
+    """The schema of the file that `--summary` writes, made anew at each call; `counts` has the keys of a `summary`."""
+    return {
+        "$schema": _DIALECT,
+        "title": "remit run summary",
+        "description": "What `--summary FILE` writes; see docs/ci.md.",
+        **_closed(
+            {
+                "format_version": {"const": FORMAT_VERSION},
+                "has_changes": _BOOLEAN,
+                "held": _COUNT,
+                "incomplete": _BOOLEAN,
+                "digest": _PLAN_DIGEST,
+                "counts": {"type": "object", "additionalProperties": _COUNT},
+            }
+        ),
     }
 
 
@@ -135,6 +173,9 @@ def _definitions() -> dict[str, _Schema]:
         "last_good": _closed({"tools": _COUNT, "observed_at": _TIME}),
         **_states(),
         **_parts_of_operations(),
+        "discovery": {"oneOf": [_listed(), _unreachable(), _skipped()]},
+        "operation": {"oneOf": list(_operations({}))},
+        "held": {"oneOf": list(_operations({"held_because": _list_of(_enum(HoldReason))}))},
     }
 
 

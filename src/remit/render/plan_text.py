@@ -34,7 +34,19 @@ from remit.render.words import (
     unmanaged_words,
 )
 
-__all__ = ["plan_text"]
+__all__ = [
+    "beside_lines",
+    "counts_words",
+    "deferred_lines",
+    "deferred_words",
+    "discovery_lines",
+    "drift_lines",
+    "header_lines",
+    "look_first_lines",
+    "observed_words",
+    "plan_text",
+    "problem_lines",
+]
 
 _MOST_OF_A_RISK = 20
 _MOST_NAMES = 5
@@ -54,22 +66,23 @@ def plan_text(document: PlanDocument, *, colour: bool, width: int) -> str:
     room = max(60, width)
     operations = document["operations"]
     sections = (
-        _header(document, paint),
-        _discovery(document["discovery"], paint, room),
-        _look_first(document, paint),
+        header_lines(document, paint),
+        discovery_lines(document["discovery"], paint, room),
+        look_first_lines(document, paint),
         assistant_lines(operations, paint),
         server_lines(operations, paint),
         held_lines(document["held"], paint),
-        _drift(document["drift"], paint, room),
-        _deferred(document["deferred"], paint, room),
-        _problems(document["problems"], paint),
+        drift_lines(document["drift"], paint, room),
+        deferred_lines(document["deferred"], paint, room),
+        problem_lines(document["problems"], paint),
         _afterwards(document, paint),
         _closing(document, paint),
     )
     return "\n\n".join("\n".join(section) for section in sections if section) + "\n"
 
 
-def _header(document: PlanDocument, paint: Painter) -> list[str]:
+def header_lines(document: PlanDocument, paint: Painter) -> list[str]:
+    """Workspace, database and files."""
     config = document["config"]
     files = ", ".join(escape_terminal(file["path"]) for file in config["files"]) or "no file"
     commit = f", commit {escape_terminal(config['commit'])}" if config["commit"] else ""
@@ -83,22 +96,24 @@ def _header(document: PlanDocument, paint: Painter) -> list[str]:
 # -- discovery ---------------------------------------------------------------------------------------------------------
 
 
-def _discovery(entries: Sequence[DiscoveryDocument], paint: Painter, room: int) -> list[str]:
+def discovery_lines(entries: Sequence[DiscoveryDocument], paint: Painter, room: int) -> list[str]:
+    """How each declared server was observed."""
     if not entries:
         return []
     listed = [entry for entry in entries if entry["status"] == "listed"]
     tools = sum(entry["tools"] for entry in listed)
     head = f"discovery: {len(listed)} of {counted(len(entries), 'server')} listed, {counted(tools, 'tool')}"
-    rows = aligned([[escape_terminal(entry["server"]), _observed(entry, room)] for entry in entries], widest=40)
+    rows = aligned([[escape_terminal(entry["server"]), observed_words(entry, room)] for entry in entries], widest=40)
     lines = [paint(Style.HEAD, head)]
     for entry, row in zip(entries, rows, strict=True):
         known = entry["status"] != "unreachable"
         lines.append(f"  {row}" if known else f"  {paint(Style.DANGER, row)}")
-        lines += _beside(entry, room) if entry["status"] == "listed" else []
+        lines += beside_lines(entry, room) if entry["status"] == "listed" else []
     return lines
 
 
-def _observed(entry: DiscoveryDocument, room: int) -> str:
+def observed_words(entry: DiscoveryDocument, room: int) -> str:
+    """How one server was observed, details cut to `room` characters."""
     match entry["status"]:
         case "listed":
             bad = f", {len(entry['quarantined'])} quarantined" if entry["quarantined"] else ""
@@ -118,7 +133,8 @@ def _last_good(kept: LastGoodDocument | None) -> str:
     return f"; listed last {escape_terminal(kept['observed_at'])}: {counted(kept['tools'], 'tool')}"
 
 
-def _beside(entry: ListedDocument, room: int) -> Iterator[str]:
+def beside_lines(entry: ListedDocument, room: int) -> Iterator[str]:
+    """What a listing has to say beside its tools: at most 20 quarantined ones, and the notes."""
     for tool in entry["quarantined"][:_MOST_QUARANTINED]:
         yield f"    ! quarantined  {_quarantined(tool, room)}"
     if (more := len(entry["quarantined"]) - _MOST_QUARANTINED) > 0:
@@ -135,7 +151,8 @@ def _quarantined(tool: QuarantineDocument, room: int) -> str:
 # -- danger ------------------------------------------------------------------------------------------------------------
 
 
-def _look_first(document: PlanDocument, paint: Painter) -> list[str]:
+def look_first_lines(document: PlanDocument, paint: Painter) -> list[str]:
+    """Vetoes and risks, worst first; no line where there is nothing to fear."""
     rows = [*_vetoes(document["problems"]), *_risks(document)]
     if not rows:
         return []
@@ -176,7 +193,8 @@ def _risk_row(operation: OperationDocument, code: str, detail: str) -> list[str]
 # -- what is not done --------------------------------------------------------------------------------------------------
 
 
-def _drift(entries: Sequence[DriftDocument], paint: Painter, room: int) -> list[str]:
+def drift_lines(entries: Sequence[DriftDocument], paint: Painter, room: int) -> list[str]:
+    """What moved without a commit and needs no operation."""
     if not entries:
         return []
     rows = [
@@ -194,18 +212,27 @@ def _drift(entries: Sequence[DriftDocument], paint: Painter, room: int) -> list[
     return [paint(Style.HEAD, "drift: moved without a commit, nothing is done about it"), *meanings, *lines]
 
 
-def _deferred(entries: Sequence[DeferredDocument], paint: Painter, room: int) -> list[str]:
+def deferred_lines(entries: Sequence[DeferredDocument], paint: Painter, room: int) -> list[str]:
+    """What could not be checked, by server."""
     if not entries:
         return []
+    lines: list[str] = []
+    for head, kept in deferred_words(entries, room):
+        lines += [f"  . {head}", f"    {kept}"]
+    return [paint(Style.HEAD, "deferred: could not be checked, nothing is removed for that"), *lines]
+
+
+def deferred_words(entries: Sequence[DeferredDocument], room: int) -> Iterator[tuple[str, str]]:
+    """For each server and reason, what is wrong there and what becomes of its tools."""
     groups: dict[tuple[str, str, str], list[DeferredDocument]] = {}
     for entry in entries:
         groups.setdefault((entry["server"], entry["reason"], entry["detail"]), []).append(entry)
-    lines: list[str] = []
     for (server, reason, detail), members in groups.items():
         said = f" ({escape_terminal(detail, limit=room)})" if detail else ""
-        head = f"{escape_terminal(server)} is {DEFERRED_WORDS.get(reason, escape_terminal(reason))}{said}"
-        lines += [f"  . {head}", f"    {_kept(members)}"]
-    return [paint(Style.HEAD, "deferred: could not be checked, nothing is removed for that"), *lines]
+        yield (
+            f"{escape_terminal(server)} is {DEFERRED_WORDS.get(reason, escape_terminal(reason))}{said}",
+            _kept(members),
+        )
 
 
 def _kept(members: Sequence[DeferredDocument]) -> str:
@@ -216,7 +243,7 @@ def _kept(members: Sequence[DeferredDocument]) -> str:
     return f"{words} ({names}{more})" if waiting else words
 
 
-def _problems(problems: Sequence[ProblemDocument], paint: Painter) -> list[str]:
+def problem_lines(problems: Sequence[ProblemDocument], paint: Painter) -> list[str]:
     """Problems and notes; the vetoes stand under `look first`."""
     shown = [problem for problem in problems if problem["code"] not in SAFEGUARD_CODES]
     lines = [line for problem in shown for line in _problem(problem, paint)]
@@ -260,10 +287,11 @@ def _closing(document: PlanDocument, paint: Painter) -> list[str]:
         lines.append("Incomplete: a server was not listed, or a selection stayed unresolved.")
     if vetoed:
         lines.append(paint(Style.DANGER, f"Refused by a safeguard: {', '.join(sorted(vetoed))}. Nothing is applied."))
-    return [*lines, paint(Style.HEAD, _counts(document)), f"Digest {escape_terminal(document['digest'])}"]
+    return [*lines, paint(Style.HEAD, counts_words(document)), f"Digest {escape_terminal(document['digest'])}"]
 
 
-def _counts(document: PlanDocument) -> str:
+def counts_words(document: PlanDocument) -> str:
+    """The counts in one line."""
     summary = document["summary"]
     done = [f"{summary[op.value]:,} {op.value.replace('_', ' ')}" for op in SUMMARY_ORDER if summary[op.value]]
     waiting = [

@@ -1,0 +1,192 @@
+"""A plan document as Markdown for a review comment or a job summary: danger first, then by assistant, details folded.
+
+Decides sections, their order and how grave each line is; `markdown_operations.py` says how an operation reads,
+`markdown_code.py` fences what others wrote, `markdown_budget.py` drops what does not fit. Walks the document and nothing
+else, as the text does.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from remit.core.plan import SAFEGUARD_CODES
+from remit.render.layout import Painter, counted
+from remit.render.markdown_budget import Piece, Section, fitted
+from remit.render.markdown_code import code, code_line
+from remit.render.markdown_operations import assistant_sections, held_section, other_section
+from remit.render.plan_operations import place_words
+from remit.render.plan_text import beside_lines, counts_words, deferred_words, observed_words
+from remit.render.shapes import DiscoveryDocument, PlanDocument, ProblemDocument
+from remit.render.words import DRIFT_WORDS, RISK_ORDER, unmanaged_words
+
+__all__ = ["COMMENT_BYTES", "SUMMARY_BYTES", "drift_markdown", "plan_markdown"]
+
+COMMENT_BYTES = 60_000
+"""Of a comment: GitHub refuses one over 65,536 characters, and the caller may add something."""
+
+SUMMARY_BYTES = 900_000
+"""Of a job summary: GitHub drops a step's summary over 1 MiB as a whole."""
+
+_ROOM = 200
+_MESSAGE = 400
+_PAINT = Painter(colour=False)
+_SEVERITY_RANKS = {"error": 1, "warning": 42}
+_RISK_RANK = 10
+_UNCHECKED_RANK, _ASIDE_RANK = 43, 60
+
+
+def plan_markdown(document: PlanDocument, *, budget_bytes: int = COMMENT_BYTES) -> str:
+    """The plan in at most `budget_bytes` bytes of UTF-8, ending with a newline; says what it left out, by kind and count.
+
+    The first line is the marker `<!-- remit plan WORKSPACE -->`, by which a comment is found again and replaced. No text of
+    a server or of a file can be anything but the text of code. Raises ValueError for a budget below
+    `markdown_budget.LEAST_BUDGET`.
+    """
+    return fitted(_head("plan", document, counts_words(document)), _sections(document), budget_bytes=budget_bytes)
+
+
+def drift_markdown(document: PlanDocument, counts: str, *, budget_bytes: int = COMMENT_BYTES) -> str:
+    """A plan restricted to its drift (`drift.py`), with its counts in words; all else as `plan_markdown` does it."""
+    return fitted(_head("drift", document, counts), _sections(document), budget_bytes=budget_bytes)
+
+
+def _head(what: str, document: PlanDocument, counts: str) -> str:
+    # A name that is no workspace's can stand in a file that came from anywhere, and this line is HTML.
+    name = re.sub(r"[^a-z0-9_-]", ".", document["workspace"][:64])
+    lines = [
+        f"<!-- remit {what} {name} -->",
+        f"## remit {what} {code(document['workspace'], limit=64)}",
+        f"**{counts}**",
+    ]
+    if not document["complete"]:
+        lines.append("**Incomplete:** a server was not listed, or a selection stayed unresolved.")
+    vetoed = sorted({problem["code"] for problem in document["problems"]} & SAFEGUARD_CODES)
+    if vetoed:
+        lines.append(f"**Refused by a safeguard:** {', '.join(vetoed)}. Nothing is applied.")
+    commit = document["config"]["commit"]
+    made_of = f", commit {code(commit, limit=40)}" if commit else ""
+    lines.append(f"Digest {code(document['digest'], limit=80)}{made_of}")
+    return "\n\n".join(lines)
+
+
+def _sections(document: PlanDocument) -> list[Section]:
+    sections = (
+        Section(title="Look first", pieces=(*_vetoes(document["problems"]), *_risks(document))),
+        Section(title="Problems", pieces=tuple(_problems(document["problems"]))),
+        held_section(document["held"]),
+        *assistant_sections(document["operations"]),
+        other_section(document["operations"]),
+        _drift(document),
+        _deferred(document),
+        _discovery(document),
+        _loads(document),
+    )
+    return [section for section in sections if section.pieces]
+
+
+# -- danger ------------------------------------------------------------------------------------------------------------
+
+
+def _vetoes(problems: Sequence[ProblemDocument]) -> Iterator[Piece]:
+    for problem in problems:
+        if problem["code"] in SAFEGUARD_CODES:
+            yield Piece(rank=0, kind="veto", text=f"- **veto** {_problem(problem)}")
+
+
+def _risks(document: PlanDocument) -> Iterator[Piece]:
+    """Every risk of what would be done or is held, worst first."""
+    order = [code.value for code in RISK_ORDER]
+    found: list[tuple[int, str]] = []
+    for operation in (*document["operations"], *document["held"]):
+        held = " (held)" if "held_because" in operation else ""
+        for risk in operation["risks"]:
+            rank = order.index(risk["code"]) if risk["code"] in order else len(order)
+            place = _place(place_words(operation["source"]))
+            said = f"{code(operation['address'])}{held}: {code(risk['detail'], limit=_MESSAGE)}{place}"
+            found.append((rank, f"- **{_word(risk['code'], order)}** {said}"))
+    for rank, text in sorted(found, key=lambda each: each[0]):
+        yield Piece(rank=_RISK_RANK + rank, kind="risk", text=text)
+
+
+def _word(slug: str, known: Sequence[str]) -> str:
+    return slug if slug in known else code(slug)
+
+
+def _problems(problems: Sequence[ProblemDocument]) -> Iterator[Piece]:
+    for problem in problems:
+        if problem["code"] not in SAFEGUARD_CODES:
+            rank = _SEVERITY_RANKS.get(problem["severity"], _ASIDE_RANK)
+            severity = _word(problem["severity"], ("error", "warning", "note"))
+            yield Piece(rank=rank, kind="problem", text=f"- **{severity}** {_problem(problem)}")
+
+
+def _problem(problem: ProblemDocument) -> str:
+    about = f" {code(problem['address'])}" if problem["address"] else ""
+    hint = f"; {code(problem['hint'], limit=_MESSAGE)}" if problem["hint"] else ""
+    place = _place(place_words(problem["source"]))
+    return f"{code(problem['code'])}{about}: {code(problem['message'], limit=_MESSAGE)}{hint}{place}"
+
+
+def _place(words: str) -> str:
+    return f" ({code_line(words)})" if words else ""
+
+
+# -- beside the plan ---------------------------------------------------------------------------------------------------
+
+
+def _drift(document: PlanDocument) -> Section:
+    kinds = sorted({entry["kind"] for entry in document["drift"]} & DRIFT_WORDS.keys())
+    pieces = tuple(
+        Piece(
+            rank=_UNCHECKED_RANK,
+            kind="drift",
+            text=f"- **{_word(entry['kind'], tuple(DRIFT_WORDS))}** {code(entry['address'])} "
+            f"is {code(entry['server'] + '/' + entry['remote_name'])}: {code(entry['detail'])}",
+        )
+        for entry in document["drift"]
+    )
+    lead = "\n\n".join(f"{kind} means: {DRIFT_WORDS[kind]}." for kind in kinds)
+    return Section(title="Drift: moved without a commit, nothing is done about it", pieces=pieces, lead=lead)
+
+
+def _deferred(document: PlanDocument) -> Section:
+    pieces = tuple(
+        Piece(rank=_UNCHECKED_RANK, kind="deferred server", text=f"- {code_line(head)}: {code_line(kept)}")
+        for head, kept in deferred_words(document["deferred"], _ROOM)
+    )
+    return Section(title="Deferred: could not be checked, nothing is removed for that", pieces=pieces)
+
+
+def _discovery(document: PlanDocument) -> Section:
+    entries = document["discovery"]
+    listed = sum(entry["status"] == "listed" for entry in entries)
+    return Section(
+        title="Servers",
+        pieces=tuple(_server(entry) for entry in entries),
+        fold=f"{listed} of {counted(len(entries), 'server')} listed",
+    )
+
+
+def _server(entry: DiscoveryDocument) -> Piece:
+    lines = [f"- {code(entry['server'])}: {code_line(observed_words(entry, _ROOM))}"]
+    if entry["status"] == "listed":
+        lines += [f"  - {code_line(line.strip())}" for line in beside_lines(entry, _ROOM)]
+    rank = _UNCHECKED_RANK if entry["status"] == "unreachable" else _ASIDE_RANK
+    return Piece(rank=rank, kind="server listing", text="\n".join(lines))
+
+
+def _loads(document: PlanDocument) -> Section:
+    pieces = tuple(
+        Piece(
+            rank=_ASIDE_RANK,
+            kind="assistant load",
+            text=f"- {code(load['name'])}: {counted(load['tools'], 'tool')}, about {counted(load['tokens'], 'token')}",
+        )
+        for load in document["config"]["assistants"]
+    )
+    unmanaged = unmanaged_words(document["unmanaged"])
+    return Section(
+        title="Assistants after this plan",
+        pieces=pieces,
+        lead="".join(f"{line[:1].upper()}{line[1:]}." for line in unmanaged),
+        fold="tools and estimated tokens",
+    )

@@ -1,0 +1,109 @@
+"""Operations of a plan document as Markdown: a line each, with what changed folded below.
+
+Decides how grave a line is and what of an operation's details is shown. The words are the text's own
+(`plan_operations.py`), so that a reviewer reads the same in a comment as in a terminal.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, islice
+
+from remit.core.operations import OpName
+from remit.render.layout import counted
+from remit.render.markdown_budget import Piece, Section
+from remit.render.markdown_code import code, code_block, code_line
+from remit.render.plan_operations import lines_below, mark_of, operation_cells, tool_cells
+from remit.render.shapes import OperationDocument, ToolOperationDocument
+from remit.render.words import HOLD_WORDS
+
+__all__ = ["assistant_sections", "held_section", "other_section"]
+
+_HELD_RISKY, _HELD, _RISKY, _DETAILS_OF_DANGER, _REMOVED, _CHANGED, _ADDED, _DETAILS = 25, 26, 35, 40, 41, 50, 51, 55
+_REMOVALS = frozenset({OpName.DETACH.value, OpName.DELETE_ASSISTANT.value, OpName.UNREGISTER_SERVER.value})
+_SHORT_SECTION = 20
+"""Lines up to which a section stands open."""
+
+_LINE, _DETAILS_ROOM = 600, 4_000
+"""Characters of one line of details, and of the details of one operation, so that no server can fill the page alone."""
+
+
+def assistant_sections(operations: Sequence[OperationDocument]) -> Iterator[Section]:
+    """A section for each assistant whose tools change, in the plan's order."""
+    of_tools: dict[str, list[ToolOperationDocument]] = {}
+    for operation in operations:
+        if "assistant" in operation:
+            of_tools.setdefault(operation["assistant"], []).append(operation)
+    for assistant, group in of_tools.items():
+        pieces = [piece for each in group for piece in _pieces(each, tool_cells(each))]
+        yield _section(f"Assistant {code(assistant)}", group, pieces)
+
+
+def other_section(operations: Sequence[OperationDocument]) -> Section:
+    """The operations on registrations and on assistants themselves."""
+    group = [operation for operation in operations if "assistant" not in operation]
+    pieces = [piece for each in group for piece in _pieces(each, operation_cells(each))]
+    return _section("Servers and assistants", group, pieces)
+
+
+def held_section(held: Sequence[OperationDocument]) -> Section:
+    """What waits, never folded, with the way on for each reason there is."""
+    reasons = {reason for operation in held for reason in operation.get("held_because", [])}
+    ways = [f"**{reason}**: {why}; {way}." for reason, (why, way) in HOLD_WORDS.items() if reason in reasons]
+    lead = "\n\n".join(["What was approved before stays in service.", *ways])
+    pieces = [piece for each in held for piece in _pieces(each, operation_cells(each))]
+    return Section(title="Held: not done, waits for acceptance", pieces=tuple(pieces), lead=lead)
+
+
+def _section(title: str, group: Sequence[OperationDocument], pieces: Sequence[Piece]) -> Section:
+    fold = counted(len(group), "operation") if len(group) > _SHORT_SECTION else ""
+    return Section(title=title, pieces=tuple(pieces), fold=fold)
+
+
+def _pieces(operation: OperationDocument, cells: Sequence[str]) -> Iterator[Piece]:
+    held, name = "held_because" in operation, operation["op"].replace("_", " ")
+    rank = _rank(operation, held=held)
+    yield Piece(rank=rank, kind=f"held {name}" if held else name, text=f"- {_line(operation, cells)}")
+    if lines := lines_below(operation):
+        below = _DETAILS_OF_DANGER if rank < _DETAILS_OF_DANGER else _DETAILS
+        yield Piece(rank=below, kind="details", text=_folded(operation, lines))
+
+
+def _rank(operation: OperationDocument, *, held: bool) -> int:
+    if held:
+        return _HELD_RISKY if operation["risks"] else _HELD
+    if operation["risks"]:
+        return _RISKY
+    if operation["op"] in _REMOVALS:
+        return _REMOVED
+    return _ADDED if operation["op"] == OpName.ATTACH else _CHANGED
+
+
+def _line(operation: OperationDocument, cells: Sequence[str]) -> str:
+    """Verb, what it is about, why it waits, and the place, each of someone else's words as code."""
+    _, verb, _ = mark_of(operation)
+    subject, beside, words, place = cells
+    parts = [f"**{verb}** {code_line(subject)}", *([code_line(beside)] if beside else [])]
+    said = f": {code_line(words)}" if words else ""
+    reasons = ", ".join(
+        reason if reason in HOLD_WORDS else code(reason) for reason in operation.get("held_because", [])
+    )
+    because = f" held because {reasons}" if reasons else ""
+    return f"{' '.join(parts)}{said}{because}{f' ({code_line(place)})' if place else ''}"
+
+
+def _folded(operation: OperationDocument, lines: Sequence[str]) -> str:
+    shown = _bounded(
+        [line if len(line) <= _LINE else f"{line[:_LINE]} ... ({len(line):,} characters)" for line in lines]
+    )
+    changed = len(operation["changes"])
+    summary = counted(changed, "changed path") if changed else "details"
+    block = code_block(shown, indent="  ")
+    return f"  <details><summary>{summary}</summary>\n\n{block}\n\n  </details>"
+
+
+def _bounded(lines: Sequence[str]) -> list[str]:
+    """Lines of about _DETAILS_ROOM characters in all; the last one, which says how to accept, is always there."""
+    *others, last = lines
+    ends = accumulate(map(len, others), initial=len(last))
+    kept = [line for line, end in zip(others, islice(ends, 1, None), strict=True) if end <= _DETAILS_ROOM]
+    more = [f"... and {len(others) - len(kept):,} more lines; the JSON has them all"] if len(kept) < len(others) else []
+    return [*kept, *more, last]
