@@ -2,11 +2,13 @@
 
 A process group is not enough: a child that called setsid left it, and a server that exits politely leaves its own children
 behind. On Linux the descendants are found in /proc; elsewhere only the process group is ended. A daemon that forked twice
-before anybody looked is out of reach, unless it kept one of our pipes.
+before anybody looked is out of reach, unless it kept one of our pipes. Run as a script this is the program of `watchdog.py`,
+so it imports the standard library only.
 """
 
 import os
 import signal
+import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -65,6 +67,25 @@ def end_group(leader: int, number: signal.Signals) -> None:
         os.killpg(leader, number)
 
 
+def _outlive(lines: Iterable[str]) -> None:
+    """Keep the book of watched processes until the lines end, which is when their owner did; then end what is left."""
+    watched: dict[str, tuple[ProcessMark, frozenset[str]]] = {}
+    for line in lines:
+        word, pid, *rest = line.split()
+        if word == "watch":
+            watched[pid] = (ProcessMark(int(pid), rest[0]), frozenset(rest[1:]))
+        else:
+            watched.pop(pid, None)
+    for mark, _ in watched.values():
+        # Its stdin has just ended: stopped, it cannot leave before its children, which nobody would find without it.
+        if still_running([mark]):
+            end_group(mark.pid, signal.SIGSTOP)
+    for mark, pipes in watched.values():
+        end_processes({mark, *family_of(mark, pipes)})
+        # Whoever was forked between the look and the kill.
+        end_processes(family_of(mark, pipes))
+
+
 def _below(roots: set[int], table: dict[int, "_Entry"]) -> set[int]:
     members = set(roots)
     while found := {pid for pid, entry in table.items() if pid not in members and members & entry.kin}:
@@ -117,3 +138,7 @@ def _link(path: str) -> str:
         return str(Path(path).readlink())
     except OSError:
         return ""
+
+
+if __name__ == "__main__":
+    _outlive(sys.stdin)

@@ -27,6 +27,7 @@ from remit.upstream.faults import Fault
 from remit.upstream.lines import MAX_LINE, Broken, LineSplitter, Noise, read_line
 from remit.upstream.processes import ProcessMark, end_group, end_processes, family_of, mark_of, still_running
 from remit.upstream.references import ResolvedStdio
+from remit.upstream.watchdog import the_watchdog
 
 __all__ = ["STDERR_RING", "StdioTransport", "Streams"]
 
@@ -75,6 +76,8 @@ class StdioTransport:
     async def __aenter__(self) -> Streams:
         self._process = self._spawn()
         self._mark = mark_of(self._process.pid)
+        if self._mark is not None:
+            the_watchdog.watch(self._mark, _pipes_of(self._process))
         self._to_session, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         write, self._from_session = anyio.create_memory_object_stream[SessionMessage](0)
         self._ends = (self._to_session, read, write, self._from_session)
@@ -94,6 +97,8 @@ class StdioTransport:
             await self._stop()
         finally:
             self.kill()
+            if self._mark is not None:
+                the_watchdog.forget(self._mark)
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -227,12 +232,7 @@ class StdioTransport:
         self._to_session.close()
 
     def _family(self, process: subprocess.Popen[bytes]) -> frozenset[ProcessMark]:
-        pipes = frozenset(
-            f"pipe:[{os.fstat(pipe.fileno()).st_ino}]"
-            for pipe in (process.stdout, process.stderr)
-            if pipe is not None and not pipe.closed
-        )
-        return family_of(self._mark, pipes) if self._mark else frozenset()
+        return family_of(self._mark, _pipes_of(process)) if self._mark else frozenset()
 
     async def _stop(self) -> None:
         process = self._process
@@ -252,6 +252,14 @@ class StdioTransport:
             async with asyncio.timeout(_KILL_WAIT):
                 while still_running(before):  # noqa: ASYNC110 (nobody tells us about a process that is not our child)
                     await asyncio.sleep(_POLL)
+
+
+def _pipes_of(process: subprocess.Popen[bytes]) -> frozenset[str]:
+    return frozenset(
+        f"pipe:[{os.fstat(pipe.fileno()).st_ino}]"
+        for pipe in (process.stdout, process.stderr)
+        if pipe is not None and not pipe.closed
+    )
 
 
 def _protocol_for(reader: asyncio.StreamReader) -> Callable[[], asyncio.StreamReaderProtocol]:
