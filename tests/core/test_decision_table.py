@@ -566,3 +566,9 @@ def test_an_assistant_whose_tools_must_stay_for_now_stays_too() -> None:
     made = plan(desired(server("github", MOVED)), recorded(KNOWN, elsewhere, OPS, SEARCH))
     assert [each.code for each in made.problems] == ["registered-elsewhere"]
     assert (made.operations, made.unchanged) == ((), 1)
+
+
+def test_only_the_workspace_that_created_an_assistant_sets_its_fields() -> None:
+    theirs = recorded_assistant(permissions=("read",), workspace=OTHER_WORKSPACE)
+    made = plan(desired(assistant("ops", permissions=("write",))), recorded(theirs))
+    assert made == outcome(unmanaged=Unmanaged(assistants=1))
