@@ -16,7 +16,17 @@ from urllib.parse import unquote
 from remit.core.canonical import Json, JsonObject
 from remit.core.schema_walk import LIST_OF_SCHEMAS, MAP_OF_SCHEMAS, ONE_SCHEMA, PROSE
 
-__all__ = ["ASSERTS_NOTHING", "DEFINITIONS", "Dialect", "Pointer", "SchemaDocument", "Use", "read_document"]
+__all__ = [
+    "ASSERTS_NOTHING",
+    "DEFINITIONS",
+    "Dialect",
+    "Pointer",
+    "SchemaDocument",
+    "Use",
+    "follow",
+    "read_document",
+    "schemas_in",
+]
 
 Pointer: TypeAlias = tuple[str | int, ...]
 """The keys and indices from the root of a schema to a place in it."""
@@ -93,7 +103,7 @@ class SchemaDocument:
 
     def target(self, reference: Json) -> tuple[Pointer, Json] | None:
         """Where a `$ref` points and what stands there; None where it is not a pointer into this document."""
-        return _follow(self.root, reference)
+        return follow(self.root, reference)
 
 
 class _Neighbours:
@@ -174,15 +184,15 @@ def _keywords_of(schema: JsonObject) -> Iterator[str]:
 
 
 def _refers_locally(root: Json, schema: JsonObject) -> bool:
-    return "$ref" not in schema or _follow(root, schema["$ref"]) is not None
+    return "$ref" not in schema or follow(root, schema["$ref"]) is not None
 
 
 def _below(root: Json, pointer: Pointer, schema: JsonObject) -> Iterator[tuple[str, Pointer, Json]]:
-    if (found := _follow(root, schema.get("$ref"))) is not None:
+    if (found := follow(root, schema.get("$ref"))) is not None:
         yield ("$ref", *found)
     for keyword, value in schema.items():
         if keyword not in DEFINITIONS and keyword not in PROSE:
-            for step, entry in _schemas_in(keyword, value):
+            for step, entry in schemas_in(keyword, value):
                 yield keyword, (*pointer, keyword, *step), entry
 
 
@@ -193,7 +203,8 @@ def _use_under(keyword: str, schema: JsonObject, use: Use) -> Use:
     return Use.OPAQUE if use is Use.ASSERTED and (keyword in _OPAQUE_UNDER or counted) else use
 
 
-def _schemas_in(keyword: str, value: Json) -> Iterator[tuple[Pointer, Json]]:
+def schemas_in(keyword: str, value: Json) -> Iterator[tuple[Pointer, Json]]:
+    """The schemas that stand in the value of a keyword, each with the way from there to it."""
     if keyword in MAP_OF_SCHEMAS and isinstance(value, Mapping):
         entries = cast("JsonObject", value)
         yield from (((name,), entry) for name, entry in entries.items() if isinstance(entry, Mapping | bool))
@@ -203,7 +214,8 @@ def _schemas_in(keyword: str, value: Json) -> Iterator[tuple[Pointer, Json]]:
         yield ((), value)
 
 
-def _follow(root: Json, reference: Json) -> tuple[Pointer, Json] | None:
+def follow(root: Json, reference: Json) -> tuple[Pointer, Json] | None:
+    """Where a `$ref` that is a JSON pointer leads and what stands there; None for any other reference, or one to nothing."""
     if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
         return None
     pointer: list[str | int] = []

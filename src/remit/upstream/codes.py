@@ -117,7 +117,8 @@ _QUARANTINE: Mapping[str, Explanation] = {
         "A tool's schema is no valid JSON Schema.", "Arguments could not be checked against it.", "Mend the schema."
     ),
     "schema_too_large": Explanation(
-        "A tool's schema is over a limit: 256 KiB, 64 levels, 5,000 subschemas, 1,000 characters in a pattern.",
+        "A tool's schema is over a limit: 256 KiB, 64 levels, 5,000 subschemas, 100 patterns of 1,000 characters, 5,000 "
+        "subschemas that apply to one value.",
         "Such a schema can stall every validator and every model that reads it.",
         "Make the schema smaller on the server.",
     ),

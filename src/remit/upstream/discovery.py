@@ -29,12 +29,13 @@ from remit.core.ports import ListingTarget
 from remit.upstream.client import RemoteMcpClient
 from remit.upstream.faults import Fault, fault_of, unreachable_of
 from remit.upstream.http_transport import UpstreamHttp, open_http
-from remit.upstream.judge import judge_tools
+from remit.upstream.judge import judge_listing
 from remit.upstream.listing import walk_pages
 from remit.upstream.oauth import token_source_for
 from remit.upstream.recorder import Recorder
 from remit.upstream.redaction import Redactor
 from remit.upstream.references import ResolvedConnection, ResolvedHttp, Sources, resolve_connection
+from remit.upstream.schema_check import SchemaChecker
 
 __all__ = ["McpServerLister"]
 
@@ -62,6 +63,7 @@ class McpServerLister:
         self._new_id = new_id
         self._sink = sink
         self._trace_id = trace_id
+        self._checker = SchemaChecker()
 
     async def list_server(self, target: ListingTarget) -> Listed | Unreachable:
         """Every page, judged tool by tool, or the reason why there is no listing.
@@ -142,7 +144,7 @@ class McpServerLister:
             page_seconds=server.connection.timeout_seconds,
             offers_tools="tools" in negotiated.capabilities,
         )
-        tools, quarantined = judge_tools(raw, negotiated.era)
+        tools, quarantined = await judge_listing(raw, negotiated.era, self._checker, deadline=deadline)
         return Listed(
             tools=tools,
             quarantined=quarantined,
