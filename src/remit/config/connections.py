@@ -177,20 +177,21 @@ def _auth(server: MapNode, values: Values) -> Auth | None:
         return None
     _check_auth(auth, values)
     scopes = tuple(scope.text for scope in auth.scalars("scopes"))
-    fields = {key: auth.text(key) or "" for key in ("token", "token_url", "client_id", "client_secret", "private_key")}
+    token_url = _spelled(auth.text("token_url") or "")
+    fields = {key: auth.text(key) or "" for key in ("token", "client_id", "client_secret", "private_key")}
     match auth.text("type"):
         case "bearer":
             return BearerAuth(token=fields["token"])
         case "oauth_client_credentials":
             return ClientCredentialsAuth(
-                token_url=fields["token_url"],
+                token_url=token_url,
                 client_id=fields["client_id"],
                 client_secret=fields["client_secret"],
                 scopes=scopes,
             )
         case "private_key_jwt":
             return PrivateKeyJwtAuth(
-                token_url=fields["token_url"],
+                token_url=token_url,
                 client_id=fields["client_id"],
                 private_key=fields["private_key"],
                 algorithm=auth.text("algorithm") or "RS256",
@@ -199,6 +200,14 @@ def _auth(server: MapNode, values: Values) -> Auth | None:
             )
         case _:
             return None
+
+
+def _spelled(token_url: str) -> str:
+    """As written, because token endpoints compare it letter by letter as an audience; a host outside ASCII as it is asked for."""
+    try:
+        return token_url if token_url.isascii() else normalise_url(token_url)
+    except InvalidUrl:
+        return token_url
 
 
 def _check_auth(auth: MapNode, values: Values) -> None:

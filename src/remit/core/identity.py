@@ -8,6 +8,7 @@ Pure.
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from ipaddress import IPv4Address, IPv6Address
 from typing import NewType, TypeAlias, assert_never
 from urllib.parse import SplitResult, urlsplit
 
@@ -76,6 +77,10 @@ class InvalidUrl(ValueError):
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _FORBIDDEN = re.compile(r"[\x00-\x20\x7f\\]")
+_LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
+_NAME = re.compile(rf"(?=.{{1,254}}\Z){_LABEL}(?:\.{_LABEL})*\.?")
+_NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)\.?")
+_AUTHORITY = re.compile(r"(?:\[[^\[\]]*\]|[^:\[\]]*)(?::[0-9]*)?")
 
 
 def normalise_url(url: str) -> str:
@@ -83,7 +88,8 @@ def normalise_url(url: str) -> str:
 
     Scheme and host lower case, default port dropped, dot segments and percent-encoding normalised, no fragment, an empty
     query dropped, any other query kept as written. A path that holds a reference is kept as written, as its value is not
-    known here. Raises InvalidUrl for another scheme, userinfo, a missing host, a bad port, white space or a backslash.
+    known here. Raises InvalidUrl for another scheme, userinfo, a missing host, a bad port, white space or a backslash,
+    and for an address that a reader would not recognise: `127.1`, `2130706433`, `0x7f000001`, `[::ffff:127.0.0.1]`.
     """
     if _FORBIDDEN.search(url):
         raise InvalidUrl("a URL holds no white space, control character or backslash")
@@ -110,12 +116,41 @@ def _host(parts: SplitResult) -> str:
         raise InvalidUrl("the URL names no host")
     if "$" in parts.netloc or "{" in parts.netloc:
         raise InvalidUrl("scheme, host and port are literal; references go into the path and the query")
-    if ":" in host:
-        return f"[{host}]"
+    # What stands around a bracket is dropped by the standard library and not by everybody: http://[::1].example.com/
+    if not _AUTHORITY.fullmatch(parts.netloc):
+        raise InvalidUrl("the host is not a valid domain name")
+    if "[" in parts.netloc:
+        return f"[{_ipv6(host)}]"
     try:
-        return host.encode("idna").decode("ascii").lower() if not host.isascii() else host
+        name = host.encode("idna").decode("ascii").lower() if not host.isascii() else host
     except UnicodeError as error:
         raise InvalidUrl("the host is not a valid domain name") from error
+    if _NUMBER.fullmatch(name):
+        return _ipv4(name)
+    # Stricter than URLs are, so that every reader of the URL finds the same host in it: no `%40`, no comma, no `a..b`.
+    if not _NAME.fullmatch(name):
+        raise InvalidUrl("the host is not a valid domain name")
+    return name
+
+
+def _ipv4(name: str) -> str:
+    try:
+        return str(IPv4Address(name))
+    except ValueError:
+        # The system's resolver also takes one to four numbers in any base, which nobody recognises in a review.
+        raise InvalidUrl("write the address as four decimal numbers, as in 127.0.0.1") from None
+
+
+def _ipv6(host: str) -> str:
+    try:
+        address = IPv6Address(host)
+    except ValueError:
+        raise InvalidUrl("the host in brackets is no IPv6 address") from None
+    if address.scope_id is not None:
+        raise InvalidUrl("an address with a zone belongs to one machine; leave out the zone")
+    if address.ipv4_mapped is not None:
+        raise InvalidUrl("write an IPv4-mapped address as IPv4, as in 127.0.0.1")
+    return str(address)
 
 
 def _path(path: str) -> str:

@@ -98,7 +98,7 @@ def resolve_connection(server: DesiredServer, sources: Sources) -> ResolvedConne
         case HttpEndpoint(url=url, transport=transport):
             connection = server.connection
             endpoint = ResolvedHttp(
-                url=reader.value("url", url, encode=lambda value: quote(value, safe="")),
+                url=reader.value("url", url, encode=_quoted),
                 transport=transport,
                 headers={name: reader.value(f"headers.{name}", text) for name, text in connection.headers.items()},
                 auth=reader.auth(connection.auth),
@@ -153,14 +153,14 @@ class _Reader:
                 return BearerAuth(token=self._secret("auth.token", auth.token))
             case ClientCredentialsAuth():
                 return ClientCredentialsAuth(
-                    token_url=self.value("auth.token_url", auth.token_url),
+                    token_url=self.value("auth.token_url", auth.token_url, encode=_quoted),
                     client_id=self.value("auth.client_id", auth.client_id),
                     client_secret=self._secret("auth.client_secret", auth.client_secret),
                     scopes=auth.scopes,
                 )
             case PrivateKeyJwtAuth():
                 return PrivateKeyJwtAuth(
-                    token_url=self.value("auth.token_url", auth.token_url),
+                    token_url=self.value("auth.token_url", auth.token_url, encode=_quoted),
                     client_id=self.value("auth.client_id", auth.client_id),
                     private_key=self._secret("auth.private_key", auth.private_key),
                     algorithm=auth.algorithm,
@@ -190,6 +190,11 @@ class _Reader:
                 return encode(default)
             case FileReference(path=path):
                 return encode(self._keep(_file_value(field_name, path, self._sources)))
+
+
+def _quoted(value: str) -> str:
+    """A value in a URL stays data: it can end no path segment and begin no query."""
+    return quote(value, safe="")
 
 
 def _file_value(field_name: str, path: str, sources: Sources) -> str:

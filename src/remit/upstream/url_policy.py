@@ -3,7 +3,8 @@
 http and https only; loopback is allowed; other private, link-local, metadata, shared and unspecified addresses only with
 `allow_private_network: true`. A name is resolved once, every answer is judged, and the connection goes to a judged
 address, so that a second look-up cannot name another one (DNS rebinding). Addresses that carry another one inside
-(IPv4-mapped, NAT64, 6to4) are judged by both. Source: DESIGN.md section 9.
+(IPv4-mapped, NAT64, 6to4) are judged by that one; of what else IPv6 has, only global unicast is taken, as the standard
+library calls the forgotten forms (site-local, IPv4-compatible, local NAT64) global. Source: DESIGN.md section 9.
 """
 
 import asyncio
@@ -26,6 +27,10 @@ Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
 """Host and port to the addresses of the host, as text."""
 
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
+_PLATFORM = ipaddress.IPv4Address("168.63.129.16")
+"""Azure's address for what a virtual machine may ask of its host: public by its number, metadata by what it answers."""
+
 _NUMERIC = re.compile(r"(?:^|\.)(?:\d+|0x[0-9a-f]*)$|:")
 
 
@@ -58,11 +63,16 @@ def judge_address(text: str, *, loopback: bool = True) -> str | None:
         ("is the unspecified address", address.is_unspecified),
         ("is link-local (where clouds keep their metadata)", address.is_link_local),
         ("is a multicast address", address.is_multicast),
-        ("is in a private or reserved network", not address.is_global),
+        ("answers with a cloud's metadata", address == _PLATFORM),
+        ("is in a private or reserved network", not _is_public(address)),
     ):
         if holds:
             return kind
     return None
+
+
+def _is_public(address: Address) -> bool:
+    return address.is_global and (isinstance(address, ipaddress.IPv4Address) or address in _GLOBAL_UNICAST)
 
 
 def _inner(address: Address) -> ipaddress.IPv4Address | None:
@@ -109,7 +119,8 @@ class JudgingBackend(httpcore2.AsyncNetworkBackend):
     async def _judged(self, host: str, port: int) -> Sequence[str]:
         try:
             addresses = await self._resolver(host, port)
-        except OSError as error:
+        except (OSError, UnicodeError) as error:
+            # UnicodeError: a label that is empty or too long never reaches the resolver.
             raise httpcore2.ConnectError(f"the name {host} cannot be resolved") from error
         if not self._allowed:
             for address in addresses:
