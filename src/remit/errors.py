@@ -13,6 +13,7 @@ The tree is split by what the caller does next:
     |-- UpstreamError           look at the MCP server that is named     exit 1
     |-- PlanUnreadable          make the saved plan again                exit 1
     |-- PlanStale               plan again, what was reviewed is gone    exit 5
+    |-- OutputUnwritable        name a file that can be written          exit 1
     |-- NotApproved             say yes, or pass a reviewed plan         exit 1
     `-- InternalError           report it: a defect of remit             exit 1
 
@@ -29,6 +30,7 @@ __all__ = [
     "InternalError",
     "NoDatabase",
     "NotApproved",
+    "OutputUnwritable",
     "PlanStale",
     "PlanUnreadable",
     "RemitError",
@@ -117,6 +119,12 @@ class PlanStale(RemitError):
 
     exit_code = 5
     default_code = "plan-stale"
+
+
+class OutputUnwritable(RemitError):
+    """A file that the run was asked to write cannot be written."""
+
+    default_code = "output-unwritable"
 
 
 class NotApproved(RemitError):

@@ -16,7 +16,7 @@ from remit.core.plan import Plan
 from remit.core.planner import PlanRequest
 from remit.core.ports import Store
 from remit.core.report import DiscoveryLine
-from remit.errors import NoDatabase, NotApproved, PlanStale
+from remit.errors import NoDatabase, NotApproved, OutputUnwritable, PlanStale
 from remit.reconcile.applying import Applied, ApprovedDigest, ApprovedPlan, Inputs, Planned, apply, choose_approved
 from remit.reconcile.outcome import ExitCode, first_of, plan_exit
 from remit.reconcile.planning import Surroundings, check_acceptances
@@ -173,7 +173,13 @@ def _carry_out(run: _Run, planned: Planned, approval: ApprovedDigest | ApprovedP
         lock_timeout=flags.lock_timeout,
         caches=NoCaches(),
     )
-    _tell(run, applied)
+    try:
+        _tell(run, applied)
+    except (BrokenPipeError, OutputUnwritable):
+        # Exit code 1 would say that nothing was done.
+        session.terminal.note(
+            "the outcome cannot be written to stdout; what was done stands, `remit plan` shows the rest"
+        )
     return _exit(applied, detailed=flags.detailed)
 
 

@@ -17,6 +17,11 @@ CODES: Mapping[str, Explanation] = {
         "Rows belong to a workspace; two repositories that both call theirs `default` would detach each other's tools.",
         "give the configuration a `workspace:` of its own.",
     ),
+    "output-unwritable": Explanation(
+        "A file that the run was asked to write cannot be written: a saved plan, a summary, the files of a CI job.",
+        "A pipeline would go on with the file of an earlier run, or with none.",
+        "name a file in a folder that exists and that may be written.",
+    ),
     "not-approved": Explanation(
         "Apply needs an approval and there is no terminal to ask on.",
         "What no person approved reaches no model; a plan that nobody looked at is not approved by being run.",

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from remit.errors import NotApproved, RemitError
+from remit.errors import NotApproved, OutputUnwritable, RemitError
 
 if TYPE_CHECKING:
     from remit.core.diagnostics import Diagnostic
@@ -41,9 +41,18 @@ class Terminal:
         )
 
     def result(self, text: str) -> None:
-        """Print a result on stdout."""
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
-        sys.stdout.flush()
+        """Print a result on stdout. Raises BrokenPipeError where its reader left, else OutputUnwritable."""
+        try:
+            sys.stdout.write(text if text.endswith("\n") else text + "\n")
+            sys.stdout.flush()
+        except OSError as error:
+            # What could not be written stays in the buffer, and the interpreter would fail over it again at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            if isinstance(error, BrokenPipeError):
+                raise
+            raise OutputUnwritable(
+                f"the output cannot be written: {error.strerror}", place="stdout", hint="make room, then run it again"
+            ) from error
 
     def document(self, document: Any) -> None:
         """Print a JSON document on stdout, alone."""
@@ -62,6 +71,13 @@ class Terminal:
 
         if diagnostics:
             self.note(diagnostics_text(diagnostics, colour=self.error_colour))
+
+    def annotate(self, diagnostics: Sequence["Diagnostic"]) -> None:
+        """Show diagnostics as workflow commands of GitHub Actions, on stdout: the runner reads both streams."""
+        from remit.render.github import annotation_lines, diagnostic_annotations
+
+        for line in annotation_lines(diagnostic_annotations(diagnostics)):
+            self.result(line)
 
     def fail(self, error: RemitError) -> None:
         """Show an error on stderr."""

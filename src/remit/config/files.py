@@ -65,16 +65,30 @@ def _content(path: Path, display: str) -> bytes | Diagnostic:
     except (OSError, ValueError) as error:
         return _unreadable(source, error)
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return Diagnostic(
-                code="config-unreadable", message="this is not a regular file", source=source, hint="name a file"
-            )
-        with os.fdopen(descriptor, "rb", closefd=False) as stream:
-            content = stream.read(MAX_BYTES + 1)
+        return _read(descriptor, source)
     except OSError as error:
         return _unreadable(source, error)
     finally:
         os.close(descriptor)
+
+
+def _read(descriptor: int, source: Source) -> bytes | Diagnostic:
+    before = os.fstat(descriptor)
+    if not stat.S_ISREG(before.st_mode):
+        return Diagnostic(
+            code="config-unreadable", message="this is not a regular file", source=source, hint="name a file"
+        )
+    with os.fdopen(descriptor, "rb", closefd=False) as stream:
+        content = stream.read(MAX_BYTES + 1)
+    after = os.fstat(descriptor)
+    if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+        # Half of the old file and half of the new one can be valid YAML that asks for detaches.
+        return Diagnostic(
+            code="config-unreadable",
+            message="the file was written to while it was read",
+            source=source,
+            hint="run the command again when the editor is done",
+        )
     if len(content) > MAX_BYTES:
         return Diagnostic(
             code="config-too-large", message=f"the file is larger than {MAX_BYTES // 1024 // 1024} MiB", source=source

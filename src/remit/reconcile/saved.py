@@ -6,7 +6,6 @@ plan stale, and then nothing runs (DESIGN.md section 7).
 """
 
 import json
-import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,21 +14,17 @@ from typing import Any, cast
 from remit.core.acceptance import Acceptance
 from remit.core.operations import Operation
 from remit.errors import PlanStale, PlanUnreadable
+from remit.reconcile.whole_file import write_whole
 from remit.render.document import digest_of_document, operation_document
 from remit.render.plan_schema import plan_schema
 from remit.render.shapes import FORMAT_VERSION, OperationDocument, PlanDocument
 
-__all__ = ["Chosen", "acceptances_of", "allowed_detaches", "choose", "read_plan", "write_plan"]
+__all__ = ["Chosen", "acceptances_of", "allowed_detaches", "checked_plan", "choose", "read_plan", "write_plan"]
 
 
 def write_plan(path: Path, document: PlanDocument) -> None:
-    """Save a plan, readable by its owner only, complete or not at all."""
-    text = json.dumps(document, indent=2, sort_keys=True, ensure_ascii=True) + "\n"
-    partial = path.with_name(path.name + ".partial")
-    partial.unlink(missing_ok=True)
-    with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as handle:
-        handle.write(text)
-    partial.replace(path)
+    """Save a plan, readable by its owner only, complete or not at all. Raises OutputUnwritable."""
+    write_whole(path, json.dumps(document, indent=2, sort_keys=True, ensure_ascii=True) + "\n")
 
 
 def read_plan(path: Path) -> PlanDocument:
@@ -40,13 +35,18 @@ def read_plan(path: Path) -> PlanDocument:
         raise _unreadable(path, f"cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise _unreadable(path, "is not JSON") from error
-    _check_version(path, document)
+    return checked_plan(document, path)
+
+
+def checked_plan(document: object, place: Path) -> PlanDocument:
+    """A document as a plan, if it is one. Raises PlanUnreadable, as `read_plan` does."""
+    _check_version(place, document)
     fault = _schema_fault(document)
     if fault is not None:
-        raise _unreadable(path, f"is not a plan: {fault}")
+        raise _unreadable(place, f"is not a plan: {fault}")
     plan = cast("PlanDocument", document)
     if digest_of_document(plan) != plan["digest"]:
-        raise _unreadable(path, "was changed after it was made: its digest does not match its content")
+        raise _unreadable(place, "was changed after it was made: its digest does not match its content")
     return plan
 
 

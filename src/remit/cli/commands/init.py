@@ -11,6 +11,7 @@ from remit.cli.terminal import Terminal
 from remit.config.json_schema import mcp_schema
 from remit.config.starter import starter_text
 from remit.errors import UsageError
+from remit.reconcile.whole_file import write_whole, writing
 
 __all__ = ["command"]
 
@@ -30,11 +31,13 @@ def command(*, config: Path) -> None:
     folder = config.absolute().parent
     database = host_of().database(folder)
     schema = folder / "schemas" / "mcp.schema.json"
-    schema.parent.mkdir(parents=True, exist_ok=True)
-    schema.write_text(json.dumps(mcp_schema(), indent=2) + "\n", encoding="utf-8")
-    config.write_text(starter_text(folder.name), encoding="utf-8")
+    with writing(schema):
+        schema.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(schema, json.dumps(mcp_schema(), indent=2) + "\n", mode=0o666)
     outcome = database.create_or_upgrade()
     _ignore(folder / ".remit")
+    # Last, as a file that is there stops the next `init`: one that was cut off can be run again.
+    write_whole(config, starter_text(folder.name), mode=0o666, replace=False)
     terminal.result(f"{config}: written\n{schema.relative_to(folder)}: written\n{database}: {outcome}")
     terminal.note(f"next: edit {config}, then `remit validate`, `remit plan`, `remit apply`")
 
@@ -42,4 +45,4 @@ def command(*, config: Path) -> None:
 def _ignore(folder: Path) -> None:
     ignore = folder / ".gitignore"
     if folder.is_dir() and not ignore.exists():
-        ignore.write_text("*\n", encoding="utf-8")
+        write_whole(ignore, "*\n", mode=0o666)
