@@ -1,0 +1,1 @@
+"""remit on MCP servers that nobody here wrote: `./run interop`."""
