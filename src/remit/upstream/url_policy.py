@@ -125,9 +125,8 @@ class JudgingBackend(httpcore2.AsyncNetworkBackend):
         if not self._allowed:
             for address in addresses:
                 if why := judge_address(address, loopback=_may_be_loopback(host)):
-                    raise AddressRefused(
-                        f"{host} leads to {address}, which {why}; allow_private_network: true permits it"
-                    )
+                    where = host if host == address else f"{host} leads to {address}, which"
+                    raise AddressRefused(f"{where} {why}; allow_private_network: true permits it")
         return addresses
 
 
