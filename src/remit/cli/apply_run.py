@@ -9,6 +9,7 @@ from pathlib import Path
 
 from remit.app import NoCaches
 from remit.cli.applied import applied_document, applied_text
+from remit.cli.outcomes import apply_outcome, forget_summary, publish_to_github, write_summary
 from remit.cli.session import PlanFlags, Session, open_session
 from remit.core.acceptance import acceptance_of
 from remit.core.operations import Attach, Origin, Refresh
@@ -16,7 +17,7 @@ from remit.core.plan import Plan
 from remit.core.planner import PlanRequest
 from remit.core.ports import Store
 from remit.core.report import DiscoveryLine
-from remit.errors import NoDatabase, NotApproved, OutputUnwritable, PlanStale
+from remit.errors import NotApproved, OutputUnwritable, PlanStale
 from remit.reconcile.applying import Applied, ApprovedDigest, ApprovedPlan, Inputs, Planned, apply, choose_approved
 from remit.reconcile.outcome import ExitCode, first_of, plan_exit
 from remit.reconcile.planning import Surroundings, check_acceptances
@@ -33,7 +34,8 @@ class ApplyFlags:
     """The flags of apply beside those that shape its plan. `lock_timeout` is in seconds."""
 
     plan: Path | None
-    json: bool
+    form: str
+    summary: Path | None
     out: Path | None
     detailed: bool
     require_complete: bool
@@ -62,8 +64,9 @@ class _Run:
 
 def run_apply(config: Path, plan_flags: PlanFlags, flags: ApplyFlags) -> ExitCode:
     """Run apply and give its exit code. Raises RemitError where nothing was done."""
+    forget_summary(flags.summary)
     saved = None if flags.plan is None else read_plan(flags.plan)
-    session = open_session(config, colour=flags.colour)
+    session = open_session(config, colour=flags.colour, annotate=flags.form == "github")
     _require_database(session, flags)
     discovery = session.discovery(plan_flags, attach_from_cache=False)
     run = _Run(session, flags, discovery, session.surroundings())
@@ -76,12 +79,8 @@ def run_apply(config: Path, plan_flags: PlanFlags, flags: ApplyFlags) -> ExitCod
 def _require_database(session: Session, flags: ApplyFlags) -> None:
     """Refuse early where nobody could allow a new database: a forgotten URL in CI must not plan everything anew."""
     asked = session.terminal.interactive and not flags.auto_approve
-    if session.store is None and not flags.create_db and not asked:
-        raise NoDatabase(
-            "there is no database",
-            place=str(session.database),
-            hint="create it with `remit init`, `remit db upgrade` or --create-db, or set REMIT_DATABASE_URL to the right one",
-        )
+    if not flags.create_db and not asked:
+        session.existing_store()
 
 
 # --- a saved plan ------------------------------------------------------------------------------------------------------
@@ -92,7 +91,7 @@ def _apply_saved(run: _Run, request: PlanRequest, saved: PlanDocument) -> ExitCo
     # Looked at before the lock too: a stale plan is stale whoever holds the workspace.
     choose_approved(ApprovedPlan(saved), planned)
     if run.flags.require_complete and not planned.report.plan.complete:
-        return _incomplete(run, planned.report.plan)
+        return _incomplete(run, planned)
     return _carry_out(run, planned, ApprovedPlan(saved))
 
 
@@ -105,9 +104,10 @@ def _apply_fresh(run: _Run, request: PlanRequest) -> ExitCode:
     check_acceptances(request.accept, plan, planned.recorded, run.discovery)
     _show(run, planned.document)
     if plan.vetoes:
+        _publish(run, planned.document, None)
         return plan_exit(plan, detailed=False)
     if run.flags.require_complete and not plan.complete:
-        return _incomplete(run, plan)
+        return _incomplete(run, planned)
     approved = _approve(run, planned)
     if run.flags.out is not None:
         write_plan(run.flags.out, approved.document)
@@ -116,7 +116,7 @@ def _apply_fresh(run: _Run, request: PlanRequest) -> ExitCode:
 
 def _show(run: _Run, document: PlanDocument) -> None:
     terminal = run.session.terminal
-    if run.flags.json:
+    if run.flags.form != "text":
         terminal.note(plan_text(document, colour=terminal.error_colour, width=terminal.width))
     else:
         terminal.result(plan_text(document, colour=terminal.colour, width=terminal.width))
@@ -175,11 +175,10 @@ def _carry_out(run: _Run, planned: Planned, approval: ApprovedDigest | ApprovedP
     )
     try:
         _tell(run, applied)
+        _publish(run, planned.document, applied)
     except (BrokenPipeError, OutputUnwritable):
         # Exit code 1 would say that nothing was done.
-        session.terminal.note(
-            "the outcome cannot be written to stdout; what was done stands, `remit plan` shows the rest"
-        )
+        session.terminal.note("the outcome cannot be written; what was done stands, `remit plan` shows the rest")
     return _exit(applied, detailed=flags.detailed)
 
 
@@ -194,10 +193,21 @@ def _tell(run: _Run, applied: Applied) -> None:
     terminal = run.session.terminal
     if applied.vetoes:
         terminal.note(diagnostics_text(applied.vetoes, colour=terminal.error_colour))
-    if run.flags.json:
+    if run.flags.form == "json":
         terminal.document(applied_document(applied))
+    elif run.flags.form == "github":
+        terminal.note(applied_text(applied))
     else:
         terminal.result(applied_text(applied))
+
+
+def _publish(run: _Run, document: PlanDocument, applied: Applied | None) -> None:
+    """Tell the pipeline how it ended; `applied` is None where nothing was tried."""
+    flags = run.flags
+    outcome = apply_outcome(document, applied)
+    if flags.form == "github":
+        publish_to_github(outcome, run.session.host.environ, run.session.terminal)
+    write_summary(flags.summary, outcome.summary)
 
 
 def _exit(applied: Applied, *, detailed: bool) -> ExitCode:
@@ -211,6 +221,8 @@ def _exit(applied: Applied, *, detailed: bool) -> ExitCode:
     return first_of(refused, incomplete, changed)
 
 
-def _incomplete(run: _Run, plan: Plan) -> ExitCode:
+def _incomplete(run: _Run, planned: Planned) -> ExitCode:
+    plan = planned.report.plan
+    _publish(run, planned.document, None)
     run.session.terminal.note("nothing was done: the plan is incomplete and --require-complete was given")
     return first_of(plan_exit(plan, detailed=False), ExitCode.INCOMPLETE)

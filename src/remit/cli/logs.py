@@ -8,14 +8,19 @@ import logging
 import os
 import sys
 
+from remit.render.escape import escape_terminal
+
 __all__ = ["configure_logging"]
+
+LONGEST = 2_000
+"""Characters of a message: it may quote a server."""
 
 
 class _OneLine(logging.Formatter):
-    """A record without its traceback: a traceback is for developers."""
+    """A record in one printable line, without its traceback: a traceback is for developers."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return f"remit: {record.levelname.lower()}: {record.getMessage()}"
+        return f"remit: {record.levelname.lower()}: {escape_terminal(record.getMessage(), limit=LONGEST)}"
 
 
 def configure_logging() -> None:

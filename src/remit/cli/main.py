@@ -11,6 +11,7 @@ from importlib import import_module
 from types import FrameType
 
 import click
+from click.shell_completion import CompletionItem
 
 from remit import __version__
 
@@ -18,12 +19,15 @@ __all__ = ["cli", "main"]
 
 _COMMANDS = {
     "apply": "Carry out a plan: attach, detach and refresh exactly what it shows.",
+    "completion": "Print the completion script of a shell.",
     "db": "Create or upgrade the database.",
     "discover": "List what the servers advertise now; attaches nothing.",
+    "drift": "Show what moved without a commit.",
     "explain": "Explain a code that an error, a problem or a finding carries.",
+    "history": "Show what was applied, when and by whom.",
     "init": "Write a first mcp.yaml here and create the embedded database.",
     "plan": "Show what apply would do; writes nothing.",
-    "schema": "Print the JSON Schema of mcp.yaml or of saved plans.",
+    "schema": "Print the JSON Schema of mcp.yaml, of saved plans, or of other output.",
     "show": "Show a saved plan.",
     "status": "Show what the database holds for this workspace.",
     "validate": "Check mcp.yaml: no network, no secrets, no database.",
@@ -46,6 +50,13 @@ class _Commands(click.Group):
         module = import_module(f"remit.cli.commands.{cmd_name}")
         command: click.Command = module.command
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        # The group's own would import every command for its help.
+        names = [
+            CompletionItem(name, help=words) for name, words in sorted(_COMMANDS.items()) if name.startswith(incomplete)
+        ]
+        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -6,7 +6,19 @@ from typing import Any, TypeVar
 
 import click
 
-__all__ = ["accept_option", "file_option", "format_option", "plan_options", "split_acceptance"]
+from remit.cli.completions import server_names
+
+__all__ = [
+    "accept_option",
+    "file_option",
+    "format_choice",
+    "format_option",
+    "no_color_option",
+    "plan_options",
+    "server_option",
+    "split_acceptance",
+    "summary_option",
+]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -20,13 +32,37 @@ file_option = click.option(
     help="The configuration to read.",
 )
 
-format_option = click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Text for people, JSON for machines (alone on stdout).",
+_FORMS = {
+    "text": "Text for people",
+    "json": "JSON for machines (alone on stdout)",
+    "markdown": "Markdown for a comment",
+    "github": "annotations, job summary and outputs for GitHub Actions",
+}
+
+
+def format_choice(*forms: str) -> Callable[[_F], _F]:
+    """`--format` with these forms; the first is the default."""
+    words = ", ".join(_FORMS[form] for form in forms)
+    return click.option(
+        "--format", "form", type=click.Choice(forms), default=forms[0], show_default=True, help=f"{words}."
+    )
+
+
+format_option = format_choice("text", "json")
+
+summary_option = click.option(
+    "--summary",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write has_changes, held, incomplete, digest and counts here, as JSON. A run that fails leaves none.",
+)
+
+server_option = click.option(
+    "--server",
+    "servers",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=server_names,
+    help="Only this server. Repeatable.",
 )
 
 no_color_option = click.option("--no-color", is_flag=True, help="No colour; NO_COLOR does the same.")
@@ -54,7 +90,7 @@ accept_option = click.option(
 
 _PLAN_OPTIONS = (
     file_option,
-    format_option,
+    summary_option,
     click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Save the plan here, mode 0600."),
     click.option("--detailed-exitcode", is_flag=True, help="Exit 2 where there are changes or held operations."),
     click.option(
@@ -64,7 +100,7 @@ _PLAN_OPTIONS = (
         show_default=True,
         help="Ask the servers, or use what was kept of their last good listings.",
     ),
-    click.option("--server", "servers", multiple=True, metavar="NAME", help="Only this server. Repeatable."),
+    server_option,
     accept_option,
     click.option(
         "--allow-detach", type=click.IntRange(min=0), metavar="N", help="Let exactly N detaches pass the safeguards."
@@ -78,7 +114,7 @@ _PLAN_OPTIONS = (
 
 
 def plan_options(command: _F) -> _F:
-    """The options of `plan` and `apply`."""
+    """The options of `plan` and `apply`, but for `--format`."""
     for option in reversed(_PLAN_OPTIONS):
         command = option(command)
     return command

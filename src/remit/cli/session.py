@@ -23,7 +23,7 @@ from remit.core.planner import PlanRequest
 from remit.core.ports import Store
 from remit.core.recorded import Recorded
 from remit.core.report import DiscoveryLine, PlanReport
-from remit.errors import UsageError
+from remit.errors import NoDatabase, UsageError
 from remit.reconcile.observe import ObserveRequest, RefreshMode, observe, observe_cached
 from remit.reconcile.outcome import ExitCode
 from remit.reconcile.planning import Surroundings, check_acceptances, check_scope, make_report
@@ -83,6 +83,16 @@ class Session:
         """What the file asks for."""
         return self.loaded.desired
 
+    def existing_store(self) -> Store:
+        """The store. Raises NoDatabase where there is none: a forgotten URL in CI must not look like nothing recorded."""
+        if self.store is None:
+            raise NoDatabase(
+                "there is no database",
+                place=str(self.database),
+                hint="create it with `remit init`, `remit db upgrade` or --create-db, or set REMIT_DATABASE_URL to the right one",
+            )
+        return self.store
+
     def surroundings(self) -> Surroundings:
         """The facts a report carries beside its plan."""
         return Surroundings(
@@ -131,23 +141,28 @@ def observe_live(session: Session, request: ObserveRequest) -> tuple[DiscoveryLi
         return asyncio.run(observe(session.desired, session.recorded, lister, request, progress))
 
 
-def load_or_exit(config: Path, terminal: Terminal) -> Loaded:
-    """Read the configuration; where it is not valid, show every diagnostic and end the run with 1."""
+def load_or_exit(config: Path, terminal: Terminal, *, annotate: bool = False) -> Loaded:
+    """Read the configuration; where it is not valid, show every diagnostic and end the run with 1.
+
+    With `annotate` they are workflow commands on stdout as well.
+    """
     result = load(config)
     match result:
         case Rejected(diagnostics=diagnostics):
             terminal.diagnose(diagnostics)
+            if annotate:
+                terminal.annotate(diagnostics)
             raise click.exceptions.Exit(ExitCode.ERROR)
         case Loaded(warnings=warnings):
             terminal.diagnose(warnings)
             return result
 
 
-def open_session(config: Path, *, colour: bool) -> Session:
-    """Read the configuration and open its database, if there is one."""
+def open_session(config: Path, *, colour: bool, annotate: bool = False) -> Session:
+    """Read the configuration and open its database, if there is one; `annotate` as in `load_or_exit`."""
     configure_logging()
     terminal = Terminal.of(colour=colour)
-    loaded = load_or_exit(config, terminal)
+    loaded = load_or_exit(config, terminal, annotate=annotate)
     host = host_of()
     database = host.database(loaded.base_dir, loaded.desired.workspace)
     store, recorded = database.recorded()

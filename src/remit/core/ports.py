@@ -127,6 +127,10 @@ class Store(Protocol):
         """The newest applies of a workspace, newest first."""
         ...
 
+    def applied(self, workspace: str, serial: int) -> AppliedRecord | None:
+        """One apply of a workspace with its plan; None where there was none with that serial."""
+        ...
+
 
 class CacheInvalidation(Protocol):
     """Told after a commit which assistants changed; a failure is logged, the database is the truth."""

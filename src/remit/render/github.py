@@ -21,7 +21,7 @@ from remit.render.plan_operations import lines_below, mark_of
 from remit.render.shapes import OperationDocument, PlanDocument, ProblemDocument, SourceDocument
 from remit.render.words import DRIFT_WORDS, HOLD_WORDS, RISK_ORDER
 
-__all__ = ["Annotation", "annotation_lines", "diagnostic_annotations", "plan_annotations"]
+__all__ = ["Annotation", "annotation_lines", "diagnostic_annotations", "failure_annotation", "plan_annotations"]
 
 Level: TypeAlias = Literal["error", "warning", "notice"]
 
@@ -60,6 +60,12 @@ def plan_annotations(document: PlanDocument) -> list[Annotation]:
 def diagnostic_annotations(diagnostics: Iterable[Diagnostic]) -> list[Annotation]:
     """What is wrong in a file, each at its line."""
     return [_problem(problem_document(each), veto=False) for each in diagnostics]
+
+
+def failure_annotation(assistant: str, message: str) -> Annotation:
+    """An assistant whose operations were rolled back, and why."""
+    said = f"assistant {_safe(assistant)}: {_safe(message)}"
+    return Annotation(level="error", title="not applied", lines=(said,), source=None)
 
 
 def annotation_lines(annotations: Sequence[Annotation]) -> list[str]:

@@ -18,7 +18,7 @@ from remit.render.plan_text import beside_lines, counts_words, deferred_words, o
 from remit.render.shapes import DiscoveryDocument, PlanDocument, ProblemDocument
 from remit.render.words import DRIFT_WORDS, RISK_ORDER, unmanaged_words
 
-__all__ = ["COMMENT_BYTES", "SUMMARY_BYTES", "drift_markdown", "plan_markdown"]
+__all__ = ["COMMENT_BYTES", "SUMMARY_BYTES", "applied_markdown", "drift_markdown", "plan_markdown"]
 
 COMMENT_BYTES = 60_000
 """Of a comment: GitHub refuses one over 65,536 characters, and the caller may add something."""
@@ -27,7 +27,7 @@ SUMMARY_BYTES = 900_000
 """Of a job summary: GitHub drops a step's summary over 1 MiB as a whole."""
 
 _ROOM = 200
-_MESSAGE = 400
+_MESSAGE, _MOST_OUTCOMES = 400, 3
 _PAINT = Painter(colour=False)
 _SEVERITY_RANKS = {"error": 1, "warning": 42}
 _RISK_RANK = 10
@@ -42,6 +42,13 @@ def plan_markdown(document: PlanDocument, *, budget_bytes: int = COMMENT_BYTES) 
     `markdown_budget.LEAST_BUDGET`.
     """
     return fitted(_head("plan", document, counts_words(document)), _sections(document), budget_bytes=budget_bytes)
+
+
+def applied_markdown(document: PlanDocument, outcome: Sequence[str], *, budget_bytes: int = COMMENT_BYTES) -> str:
+    """A plan under the printable lines that say what became of it; all else as `plan_markdown` does it."""
+    head = _head("apply", document, counts_words(document))
+    lines = "\n".join(f"- {code_line(line.strip()[:_MESSAGE])}" for line in outcome[:_MOST_OUTCOMES])
+    return fitted(f"{head}\n\n{lines}", _sections(document), budget_bytes=budget_bytes)
 
 
 def drift_markdown(document: PlanDocument, counts: str, *, budget_bytes: int = COMMENT_BYTES) -> str:

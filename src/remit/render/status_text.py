@@ -3,22 +3,20 @@
 Decides layout only; rows of other workspaces are counted, not shown.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
-from remit.core.canonical import JsonObject
 from remit.core.identity import display_endpoint
-from remit.core.ports import HistoryEntry
 from remit.core.recorded import RecordedAssistant, RecordedAttachment, RecordedServer
 from remit.core.report import StatusReport
-from remit.render.document import database_document, envelope_document, last_good_document, timestamp
+from remit.render.document import database_document, envelope_document, last_good_document
 from remit.render.escape import escape_terminal
+from remit.render.history_text import ApplyDocument, apply_cells, apply_document
 from remit.render.layout import Painter, Style, aligned, counted
 from remit.render.shapes import FORMAT_VERSION, DatabaseDocument, EnvelopeDocument, LastGoodDocument, UnmanagedDocument
-from remit.render.words import SUMMARY_ORDER, database_words, envelope_words, unmanaged_words
+from remit.render.words import database_words, envelope_words, unmanaged_words
 
 __all__ = [
-    "ApplyDocument",
     "AttachedToolDocument",
     "RegisteredServerDocument",
     "StatusAssistantDocument",
@@ -65,18 +63,6 @@ class StatusAssistantDocument(TypedDict):
     tools: list[AttachedToolDocument]
 
 
-class ApplyDocument(TypedDict):
-    """One apply; `summary` is its plan's."""
-
-    serial: int
-    at: str
-    actor: str
-    commit: str | None
-    digest: str
-    outcome: str
-    summary: JsonObject
-
-
 class StatusDocument(TypedDict):
     """The recorded state of a workspace."""
 
@@ -113,7 +99,7 @@ def status_document(report: StatusReport) -> StatusDocument:
             "attachments": len(held.attachments) - len(attachments),
             "functions": sum(len(each.foreign_functions) for each in held.assistants),
         },
-        "applies": [_apply(entry) for entry in report.history],
+        "applies": [apply_document(entry) for entry in report.history],
     }
 
 
@@ -178,18 +164,6 @@ def _assistant(assistant: RecordedAssistant, tools: list[AttachedToolDocument]) 
     }
 
 
-def _apply(entry: HistoryEntry) -> ApplyDocument:
-    return {
-        "serial": entry.serial,
-        "at": timestamp(entry.at),
-        "actor": entry.actor,
-        "commit": entry.commit,
-        "digest": entry.digest,
-        "outcome": entry.outcome,
-        "summary": entry.summary,
-    }
-
-
 # -- text --------------------------------------------------------------------------------------------------------------
 
 
@@ -230,21 +204,5 @@ def _assistant_lines(assistant: StatusAssistantDocument, paint: Painter) -> list
 
 
 def _applies(applies: Sequence[ApplyDocument], paint: Painter) -> list[str]:
-    rows = [
-        [
-            f"serial {apply['serial']}",
-            apply["at"],
-            escape_terminal(apply["actor"]),
-            f"commit {escape_terminal(apply['commit'])[:12]}" if apply["commit"] else "no commit",
-            escape_terminal(apply["outcome"]),
-            ", ".join(_done(apply["summary"])) or "no operations",
-        ]
-        for apply in applies
-    ]
+    rows = [apply_cells(apply) for apply in applies]
     return [paint(Style.HEAD, "last applies"), *(f"  {line}" for line in aligned(rows, widest=48))] if rows else []
-
-
-def _done(summary: JsonObject) -> Iterator[str]:
-    for op in SUMMARY_ORDER:
-        if isinstance(count := summary.get(op.value), int) and count:
-            yield f"{count:,} {op.value.replace('_', ' ')}"

@@ -11,13 +11,14 @@ from typing import cast
 
 from sqlalchemy import Connection, RowMapping, and_, select
 
+from remit.core.aliases import fold
 from remit.core.canonical import JsonObject
 from remit.core.definition import Definition
 from remit.core.diagnostics import Source
 from remit.core.envelope import Envelope, Surface
 from remit.core.identity import CanonicalId, ProviderName, RemoteName, ServerId
 from remit.core.live import Era, Listed, ListedTool
-from remit.core.ports import HistoryEntry
+from remit.core.ports import AppliedRecord, HistoryEntry
 from remit.core.recorded import (
     LastGood,
     Recorded,
@@ -40,7 +41,7 @@ from remit.store.tables import (
 )
 from remit.store.texts import json_list, time_from
 
-__all__ = ["read_history", "read_last_good", "read_recorded", "tool_configs"]
+__all__ = ["read_apply", "read_history", "read_last_good", "read_recorded", "tool_configs"]
 
 
 @contextmanager
@@ -144,6 +145,8 @@ _ATTACHMENTS = (
         _TOOL.reversible,
         _TOOL.required_permission,
         assistant_functions.c.document,
+        assistant_functions.c.name,
+        assistant_functions.c.folded_name,
         _TOOL.function_digest,
         _TOOL.source_file,
         _TOOL.source_line,
@@ -180,7 +183,8 @@ def _attachments(connection: Connection) -> tuple[RecordedAttachment, ...]:
             provider_name=ProviderName(provider_name),
             definition=Definition(text=definition, definition_digest=definition_digest, contract_digest=contract),
             envelope=envelope_of(surface, side_effecting, reversible, permission),
-            function_text=document,
+            function_text=_text(document),
+            function_name=function if function is not None and fold(function) == folded else None,
             function_digest=function_digest,
             source=None if file is None else Source(file, line, column),
             enabled=enabled,
@@ -189,10 +193,18 @@ def _attachments(connection: Connection) -> tuple[RecordedAttachment, ...]:
         )
         for (
             owner, assistant, server_id, remote_name, workspace, canonical_id, provider_name, definition,
-            definition_digest, contract, surface, side_effecting, reversible, permission, document, function_digest,
+            definition_digest, contract, surface, side_effecting, reversible, permission, document, function, folded,
+            function_digest,
             file, line, column, enabled, row_version, snapshot, last_seen,
         ) in sorted(connection.execute(_ATTACHMENTS), key=lambda row: row[:4])
     )  # fmt: skip
+
+
+def _text(document: str | None) -> str | None:
+    """A column that may hold a text only; SQLite would also take bytes. Raises TypeError."""
+    if document is not None and not isinstance(document, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError("not a text")
+    return document
 
 
 def _shared_envelopes() -> Callable[[str, bool, bool, str | None], Envelope]:
@@ -282,6 +294,23 @@ def read_history(connection: Connection, workspace: str, *, limit: int) -> tuple
                 summary=json.loads(row["summary"]),
             )
             for row in connection.execute(query).mappings()
+        )
+
+
+def read_apply(connection: Connection, workspace: str, serial: int) -> AppliedRecord | None:
+    """One apply with its plan, whatever that holds: a caller that shows it checks it as it checks a file."""
+    query = select(applies).where(applies.c.workspace == workspace, applies.c.serial == serial)
+    with _readable("applies"):
+        row = connection.execute(query).mappings().first()
+        if row is None:
+            return None
+        return AppliedRecord(
+            actor=row["actor"],
+            at=time_from(row["at"]),
+            commit=row["commit"],
+            digest=row["digest"],
+            outcome=row["outcome"],
+            plan=json.loads(row["plan"]),
         )
 
 

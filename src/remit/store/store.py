@@ -13,11 +13,11 @@ from sqlalchemy import Connection, select
 from remit.core.canonical import JsonObject
 from remit.core.identity import ServerId
 from remit.core.live import Listed
-from remit.core.ports import HistoryEntry
+from remit.core.ports import AppliedRecord, HistoryEntry
 from remit.core.recorded import Recorded
 from remit.errors import StoreError
 from remit.store.faults import translated
-from remit.store.reading import read_history, read_last_good, read_recorded, tool_configs
+from remit.store.reading import read_apply, read_history, read_last_good, read_recorded, tool_configs
 from remit.store.scope import Scope
 from remit.store.sqlite import SqliteFile, begin_writing, check_file
 from remit.store.tables import workspaces
@@ -61,6 +61,10 @@ class DatabaseStore:
     def history(self, workspace: str, *, limit: int) -> tuple[HistoryEntry, ...]:
         """The newest applies of a workspace, newest first."""
         return self._read(lambda connection: read_history(connection, workspace, limit=limit))
+
+    def applied(self, workspace: str, serial: int) -> AppliedRecord | None:
+        """One apply of a workspace with its plan; None where there was none with that serial."""
+        return self._read(lambda connection: read_apply(connection, workspace, serial))
 
     def tool_configs(self, *, owner: str, assistant: str) -> list[JsonObject]:
         """`Assistant.tool_configs`: the model-facing functions of an assistant, ordered by name."""

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from remit.cli.apply_run import ApplyFlags, run_apply
-from remit.cli.options import plan_options
+from remit.cli.options import format_choice, plan_options
 from remit.cli.session import PlanFlags
 
 __all__ = ["command"]
@@ -13,6 +13,7 @@ __all__ = ["command"]
 
 @click.command(name="apply")
 @click.argument("plan", required=False, type=click.Path(path_type=Path))
+@format_choice("text", "json", "github")
 @plan_options
 @click.option("--auto-approve", is_flag=True, help="Answer yes for what the file asks for; held changes stay held.")
 @click.option("--approve-digest", metavar="DIGEST", help="Apply only if the plan that comes out has this digest.")
@@ -30,6 +31,7 @@ def command(
     plan: Path | None,
     config: Path,
     form: str,
+    summary: Path | None,
     out: Path | None,
     detailed_exitcode: bool,
     refresh: str,
@@ -60,7 +62,8 @@ def command(
         flags,
         ApplyFlags(
             plan=plan,
-            json=form == "json",
+            form=form,
+            summary=summary,
             out=out,
             detailed=detailed_exitcode,
             require_complete=require_complete,

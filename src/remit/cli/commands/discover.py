@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from remit.cli.completions import server_names
 from remit.cli.options import file_option, format_option, no_color_option
 from remit.cli.session import PlanFlags, open_session
 from remit.core.discovered import discovered_tools
@@ -16,7 +17,7 @@ __all__ = ["command"]
 
 
 @click.command(name="discover")
-@click.argument("server", nargs=-1)
+@click.argument("server", nargs=-1, shell_complete=server_names)
 @file_option
 @format_option
 @no_color_option

@@ -5,6 +5,7 @@ import textwrap
 import click
 
 from remit.cli.codes import all_codes
+from remit.cli.completions import code_names
 from remit.cli.terminal import Terminal
 from remit.core.addresses import nearest
 from remit.errors import UsageError
@@ -13,7 +14,7 @@ __all__ = ["command"]
 
 
 @click.command(name="explain")
-@click.argument("code", required=False)
+@click.argument("code", required=False, shell_complete=code_names)
 def command(*, code: str | None) -> None:
     """Explain CODE; without one, list all codes."""
     terminal = Terminal.of(colour=False)

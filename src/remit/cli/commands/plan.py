@@ -4,22 +4,24 @@ from pathlib import Path
 
 import click
 
-from remit.cli.options import plan_options
+from remit.cli.options import format_choice, plan_options
+from remit.cli.outcomes import forget_summary, plan_outcome, show, write_summary
 from remit.cli.session import PlanFlags, open_session
 from remit.reconcile.outcome import plan_exit
 from remit.reconcile.saved import write_plan
 from remit.render.document import plan_document
-from remit.render.plan_text import plan_text
 
 __all__ = ["command"]
 
 
 @click.command(name="plan")
+@format_choice("text", "json", "markdown", "github")
 @plan_options
 def command(
     *,
     config: Path,
     form: str,
+    summary: Path | None,
     out: Path | None,
     detailed_exitcode: bool,
     refresh: str,
@@ -35,7 +37,8 @@ def command(
     Exit codes: 0 fine (changes and held live changes included), 2 changes or held (--detailed-exitcode), 3 refused by a
     safeguard or a held file operation, 4 incomplete, 1 error.
     """
-    session = open_session(config, colour=not no_color)
+    forget_summary(summary)
+    session = open_session(config, colour=not no_color, annotate=form == "github")
     flags = PlanFlags.of(
         refresh=refresh, servers=servers, accept=accept, allow_detach=allow_detach, allow_empty=allow_empty
     )
@@ -47,9 +50,7 @@ def command(
         session.terminal.note(f"saved as {out}: apply exactly this with `remit apply {out}`")
     elif out is not None:
         session.terminal.note(f"not saved as {out}: the plan is incomplete and --require-complete was given")
-    if form == "json":
-        session.terminal.document(document)
-    else:
-        terminal = session.terminal
-        terminal.result(plan_text(document, colour=terminal.colour, width=terminal.width))
+    outcome = plan_outcome(document)
+    show(outcome, form, session.host.environ, session.terminal)
+    write_summary(summary, outcome.summary)
     raise click.exceptions.Exit(plan_exit(report.plan, detailed=detailed_exitcode))

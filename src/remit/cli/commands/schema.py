@@ -8,10 +8,11 @@ __all__ = ["command"]
 
 
 @click.command(name="schema")
-@click.argument("what", type=click.Choice(["mcp", "plan"]), default="mcp")
+@click.argument("what", type=click.Choice(["mcp", "plan", "drift", "summary"]), default="mcp")
 def command(*, what: str) -> None:
-    """Print the JSON Schema of mcp.yaml (mcp, for editors) or of saved plans (plan)."""
+    """Print the JSON Schema of mcp.yaml (mcp, for editors), of saved plans (plan), of drift reports or of run summaries."""
     from remit.config.json_schema import mcp_schema
-    from remit.render.plan_schema import plan_schema
+    from remit.render.plan_schema import drift_schema, plan_schema, summary_schema
 
-    Terminal.of(colour=False).document(mcp_schema() if what == "mcp" else plan_schema())
+    schemas = {"mcp": mcp_schema, "plan": plan_schema, "drift": drift_schema, "summary": summary_schema}
+    Terminal.of(colour=False).document(schemas[what]())

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from remit.cli.options import file_option, format_option, no_color_option
+from remit.cli.options import file_option, format_choice, no_color_option
 from remit.cli.terminal import Terminal
 from remit.config.loader import Loaded, load
 from remit.core.diagnostics import Diagnostic
@@ -16,7 +16,7 @@ __all__ = ["command"]
 
 @click.command(name="validate")
 @file_option
-@format_option
+@format_choice("text", "json", "github")
 @no_color_option
 def command(*, config: Path, form: str, no_color: bool) -> None:
     """Report every mistake in mcp.yaml at once, with file, line and column. Exit 1 if there is an error."""
@@ -25,6 +25,9 @@ def command(*, config: Path, form: str, no_color: bool) -> None:
     diagnostics: tuple[Diagnostic, ...] = result.warnings if isinstance(result, Loaded) else result.diagnostics
     if form == "json":
         terminal.document(diagnostics_document(diagnostics))
+    elif form == "github":
+        terminal.diagnose(diagnostics)
+        terminal.annotate(diagnostics)
     elif diagnostics:
         terminal.result(diagnostics_text(diagnostics, colour=terminal.colour))
     if not isinstance(result, Loaded):

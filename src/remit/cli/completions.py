@@ -1,0 +1,29 @@
+"""What a shell completes beside commands and flags: names of servers, codes.
+
+Reads the configuration and nothing else, and never fails: a shell that waits for a completion shows no error.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import click
+
+__all__ = ["code_names", "server_names"]
+
+
+def server_names(context: "click.Context", _parameter: "click.Parameter", incomplete: str) -> list[str]:
+    """The servers of the file that the command line names; none where it is not valid."""
+    from remit.config.loader import Loaded, load
+
+    config: object = context.params.get("config")
+    result = load(config if isinstance(config, Path) else Path("mcp.yaml"))
+    servers = result.desired.servers if isinstance(result, Loaded) else ()
+    return [each.name for each in servers if each.name.startswith(incomplete)]
+
+
+def code_names(_context: "click.Context", _parameter: "click.Parameter", incomplete: str) -> list[str]:
+    """The codes that `remit explain` knows."""
+    from remit.cli.codes import all_codes
+
+    return [code for code in sorted(all_codes()) if code.startswith(incomplete)]
