@@ -197,6 +197,7 @@ def attachment(
         definition=approved,
         envelope=envelope,
         function_text=function,
+        function_name=provider_name,
         function_digest=sha256_hex(function),
         source=LINE,
     )

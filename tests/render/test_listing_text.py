@@ -170,6 +170,7 @@ STATUS = StatusReport(
                 definition=SEARCH,
                 envelope=LOCKED,
                 function_text=None,
+                function_name=None,
                 function_digest="",
             )
             for workspace, assistant in (("acme", "ops"), ("other", "sales"))

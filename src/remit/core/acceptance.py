@@ -1,12 +1,12 @@
 """What of a plan may run: everything a file asked for, and of what a server said only what somebody accepted.
 
-Decides which operations are held and why (DESIGN.md section 6, Origin): unaccepted live ones, attaches by name whose text
-has a high finding, loosenings of a tool that is drifted or held, and an endpoint change with all that it causes. Of what
+Decides which operations are held and why (DESIGN.md section 6, Origin): unaccepted live ones, definitions whose text has a
+high finding, loosenings of a tool that is drifted, held or cannot be looked at, and an endpoint change with all that it causes. Of what
 is held, the approved definition stays in service. Pure.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import assert_never
 
 from remit.core.addresses import address_of, tool_address
@@ -16,6 +16,7 @@ from remit.core.envelope import Direction
 from remit.core.identity import ServerId, identity_key_of
 from remit.core.operations import (
     Attach,
+    Detach,
     Operation,
     Origin,
     Reason,
@@ -24,11 +25,13 @@ from remit.core.operations import (
     RiskCode,
     ServerFacts,
     SetEnvelope,
+    UnregisterServer,
+    UpdateAssistant,
     UpdateServer,
 )
 from remit.core.plan import Held, HoldReason
 
-__all__ = ["MIN_DIGEST", "Acceptance", "Settled", "acceptance_of", "settle"]
+__all__ = ["MIN_DIGEST", "Acceptance", "Settled", "Unsettled", "acceptance_of", "settle"]
 
 MIN_DIGEST = 8
 """The fewest hex characters of a digest that accept anything."""
@@ -80,23 +83,34 @@ class Settled:
     problems: tuple[Diagnostic, ...]
 
 
-def settle(
-    candidates: Sequence[Operation],
-    acceptances: Collection[Acceptance],
-    drifted: Collection[str],
-    unlisted: Collection[ServerId],
-) -> Settled:
-    """Divide candidates.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsettled:
+    """What is in doubt while a plan is made.
 
-    `drifted` are addresses of attachments that drifted, as far as anybody knows, `unlisted` enabled servers without a
-    listing.
+    `drifted` are addresses of attachments that drifted, as far as anybody knows, `unchecked` those whose server gave no
+    listing to compare with, `unlisted` the enabled servers without a listing, `replaced` leads from a registration to the
+    other server that takes its name, `guarded` from an assistant and a permission to the attachments that ask for it.
     """
+
+    drifted: Collection[str] = ()
+    unchecked: Collection[str] = ()
+    unlisted: Collection[ServerId] = ()
+    replaced: Mapping[ServerId, ServerId] = field(default_factory=dict[ServerId, ServerId])
+    guarded: Mapping[tuple[str, str], Collection[str]] = field(default_factory=dict[tuple[str, str], Collection[str]])
+
+
+def settle(candidates: Sequence[Operation], acceptances: Collection[Acceptance], unsettled: Unsettled) -> Settled:
+    """Divide candidates into what runs and what waits."""
     reasons = [_own_reasons(operation, acceptances) for operation in candidates]
-    _hold_endpoint_groups(candidates, reasons, unlisted)
-    uneasy = {*drifted, *_held_refreshes(candidates, reasons)}
+    _hold_endpoint_groups(candidates, reasons, unsettled.unlisted)
+    _hold_replacements(candidates, reasons, unsettled)
+    uneasy = {*unsettled.drifted, *_held_refreshes(candidates, reasons)}
     for operation, because in zip(candidates, reasons, strict=True):
-        if _loosens(operation) and address_of(operation) in uneasy:
+        loosened = _loosened(operation, unsettled)
+        if loosened & uneasy:
             because.append(HoldReason.LOOSENED_WHILE_DRIFTED)
+        elif not loosened.isdisjoint(unsettled.unchecked):
+            because.append(HoldReason.LOOSENED_WHILE_UNCHECKED)
     running = [operation for operation, because in zip(candidates, reasons, strict=True) if not because]
     held = [
         Held(operation=op, because=tuple(because)) for op, because in zip(candidates, reasons, strict=True) if because
@@ -107,7 +121,7 @@ def settle(
 def _own_reasons(operation: Operation, acceptances: Collection[Acceptance]) -> list[HoldReason]:
     if not isinstance(operation, Attach | Refresh):
         return []
-    suspicious = isinstance(operation, Attach) and any(risk.code is RiskCode.FINDING_HIGH for risk in operation.risks)
+    suspicious = any(risk.code is RiskCode.FINDING_HIGH for risk in operation.risks)
     reasons = [HoldReason.LIVE_NOT_ACCEPTED] if operation.origin is Origin.LIVE else []
     reasons += [HoldReason.FINDING] if suspicious else []
     if reasons and any(each.concerns(operation) and each.names(operation) for each in acceptances):
@@ -174,8 +188,33 @@ def _held_refreshes(candidates: Sequence[Operation], reasons: Sequence[list[Hold
             yield address_of(operation)
 
 
-def _loosens(operation: Operation) -> bool:
-    return isinstance(operation, SetEnvelope) and operation.direction in (Direction.LOOSENED, Direction.MIXED)
+def _hold_replacements(
+    candidates: Sequence[Operation], reasons: Sequence[list[HoldReason]], unsettled: Unsettled
+) -> None:
+    """Let a server serve until the one that takes its name was listed, as its tools could not be attached there yet."""
+    waiting = {old: new for old, new in unsettled.replaced.items() if new in unsettled.unlisted}
+    for operation, because in zip(candidates, reasons, strict=True):
+        match operation:
+            case RegisterServer(server_id=server_id) if server_id in waiting.values():
+                because.append(HoldReason.ENDPOINT_UNLISTED)
+            case UnregisterServer(server_id=server_id) if server_id in waiting:
+                because.append(HoldReason.ENDPOINT_UNLISTED)
+            case Detach(tool=tool, reason=Reason.SERVER_REPLACED) if tool.server_id in waiting:
+                because.append(HoldReason.ENDPOINT_UNLISTED)
+            case _:
+                pass
+
+
+def _loosened(operation: Operation, unsettled: Unsettled) -> frozenset[str]:
+    """The attachments that an operation gives more freedom: by their policy, or by a permission that they ask for."""
+    match operation:
+        case SetEnvelope(direction=Direction.LOOSENED | Direction.MIXED):
+            return frozenset({address_of(operation)})
+        case UpdateAssistant(assistant=name, before=before, after=after):
+            added = (unsettled.guarded.get((name, each), ()) for each in set(after) - set(before))
+            return frozenset(address for addresses in added for address in addresses)
+        case _:
+            return frozenset()
 
 
 def _without_superseded(running: Iterable[Operation]) -> Iterator[Operation]:

@@ -77,6 +77,8 @@ class AssistantContext:
 class ToolOutcome:
     """What was decided about tools.
 
+    `requires` leads from an assistant and a permission to the addresses of the tools that ask for it, `unchecked` are
+    addresses of attachments whose server does not answer.
     `uneasy` are addresses of attachments that must not be loosened now: their approved definition is not to be had, or
     their server does not answer and its last good listing had drifted.
     """
@@ -85,8 +87,15 @@ class ToolOutcome:
     problems: list[Diagnostic] = field(default_factory=list[Diagnostic])
     drift: list[Drift] = field(default_factory=list[Drift])
     deferred: list[Deferred] = field(default_factory=list[Deferred])
+    unchecked: list[str] = field(default_factory=list[str])
+    requires: dict[tuple[str, str], list[str]] = field(default_factory=dict[tuple[str, str], list[str]])
     uneasy: list[str] = field(default_factory=list[str])
     unchanged: int = 0
+
+    def require(self, assistant: str, permission: str | None, address: str) -> None:
+        """Note that a tool asks for a permission, if it does."""
+        if permission is not None:
+            self.requires.setdefault((assistant, permission), []).append(address)
 
     @property
     def size(self) -> int:

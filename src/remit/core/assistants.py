@@ -4,11 +4,13 @@ Decides about an assistant's own row only; its tools are judged in core/kept.py 
 created an assistant sets its fields or deletes it, and only one that nobody else uses is deleted. Pure.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from remit.core.desired import Desired, DesiredAssistant
+from remit.core.envelope import Direction
 from remit.core.operations import CreateAssistant, DeleteAssistant, Operation, Reason, UpdateAssistant
 from remit.core.recorded import Recorded, RecordedAssistant
+from remit.core.risks import direction_risks
 
 __all__ = ["judge_assistants"]
 
@@ -41,14 +43,24 @@ def _declared(
             reason=Reason.DECLARED,
             source=assistant.source,
         )
-    elif whole and recorded.workspace == workspace and recorded.permissions != assistant.permissions:
+    elif whole and recorded.workspace == workspace and set(recorded.permissions) != set(assistant.permissions):
         yield UpdateAssistant(
             assistant=assistant.name,
             before=recorded.permissions,
             after=assistant.permissions,
             reason=Reason.FIELDS_CHANGED,
+            risks=direction_risks(*_direction(recorded.permissions, assistant.permissions)),
             source=assistant.source,
         )
+
+
+def _direction(before: Collection[str], after: Collection[str]) -> tuple[Direction, str]:
+    """What a change of permissions does to an assistant's freedom, and in words."""
+    added, removed = sorted(set(after) - set(before)), sorted(set(before) - set(after))
+    words = "; ".join((*(f"may {each}" for each in added), *(f"may no longer {each}" for each in removed)))
+    if added:
+        return (Direction.MIXED if removed else Direction.LOOSENED), words
+    return Direction.TIGHTENED, words
 
 
 def _undeclared(gone: Iterable[RecordedAssistant], workspace: str, recorded: Recorded) -> Iterator[Operation]:

@@ -60,6 +60,16 @@ PLAN_CODES: Mapping[str, Explanation] = {
         "Its digest no longer matches its text, so nobody knows what the model would read.",
         "restore the database from a backup, or remove the tool from the file, apply, select it again and apply.",
     ),
+    "permission-missing": Explanation(
+        "Tools of an assistant ask for a permission that it does not hold.",
+        "Every call of them would be denied, while the model is offered them.",
+        "add the permission to the assistant's `permissions`, or take the tools out of its selection.",
+    ),
+    "assistant-elsewhere": Explanation(
+        "The file states permissions of an assistant that another workspace created.",
+        "Only the workspace that created an assistant sets its fields, so that two files never undo each other.",
+        "set them in that workspace's file, or leave `permissions` out here.",
+    ),
     "ambiguous-match": Explanation(
         "One declared server could be either of two registrations: one has its name, the other its endpoint.",
         "Guessing would hand one server's attachments and aliases to the other.",

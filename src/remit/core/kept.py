@@ -73,19 +73,25 @@ def _selected(chosen: Mapping[ServerId, tuple[Selector, ServerView]], attachment
 
 
 def _detach(context: AssistantContext, attachment: RecordedAttachment) -> Detach:
-    if context.assistant is None:
-        reason = Reason.ASSISTANT_REMOVED
-    elif all(view.server_id != attachment.server_id for view in context.views.values()):
-        reason = Reason.SERVER_REMOVED
-    else:
-        reason = Reason.NO_LONGER_SELECTED
     return Detach(
         tool=ref_of(context, attachment),
         definition=attachment.definition,
         envelope=attachment.envelope,
-        reason=reason,
-        source=attachment.source,
+        reason=_why_detached(context, attachment),
     )
+
+
+def _why_detached(context: AssistantContext, attachment: RecordedAttachment) -> Reason:
+    if context.assistant is None:
+        return Reason.ASSISTANT_REMOVED
+    if any(view.server_id == attachment.server_id for view in context.views.values()):
+        return Reason.NO_LONGER_SELECTED
+    successor = context.names[attachment.server_id]
+    wanted = any(
+        selection.server == successor and Selector.of(selection).pattern_for(attachment.remote_name)
+        for selection in context.selections
+    )
+    return Reason.SERVER_REPLACED if wanted and successor in context.views else Reason.SERVER_REMOVED
 
 
 def _settle_names(context: AssistantContext, kept: Sequence[_Kept], outcome: ToolOutcome) -> KeptNames:
@@ -121,17 +127,12 @@ def _judge_definition(context: AssistantContext, kept: _Kept, outcome: ToolOutco
             outcome.drift.append(_drift(context, kept, DriftKind.QUARANTINED, detail))
         case Row.STALE:
             outcome.deferred.append(deferral(context, view, attachment.remote_name, attached=True))
-            _remember_drift(context, attachment, outcome)
-        case Row.SWITCHED_OFF:
-            _remember_drift(context, attachment, outcome)
+            outcome.unchecked.append(attachment_address(context.name, attachment.provider_name))
+        case Row.SWITCHED_OFF if attachment.drifted_when_last_listed:
+            # Nobody can call it now, but enabling it must not find a policy that its drift had held back.
+            outcome.uneasy.append(attachment_address(context.name, attachment.provider_name))
         case _:
             pass
-
-
-def _remember_drift(context: AssistantContext, attachment: RecordedAttachment, outcome: ToolOutcome) -> None:
-    """A server that falls silent does not thereby get the loosening that its drift had held back."""
-    if attachment.drifted_when_last_listed:
-        outcome.uneasy.append(attachment_address(context.name, attachment.provider_name))
 
 
 def _refresh(context: AssistantContext, kept: _Kept) -> Refresh:
@@ -194,6 +195,8 @@ def _approved(kept: _Kept) -> Definition | None:
 def _judge_policy(context: AssistantContext, kept: _Kept, outcome: ToolOutcome) -> None:
     before = kept.attachment.envelope
     after = kept.view.envelope(kept.attachment.remote_name, context.desired)
+    address = attachment_address(context.name, kept.attachment.provider_name)
+    outcome.require(context.name, after.required_permission, address)
     if before == after:
         return
     direction = compare_envelopes(before, after)

@@ -7,7 +7,7 @@ origin is `live` (DESIGN.md section 6). Pure.
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from remit.core.addresses import assistant_address, nearest, tool_address
+from remit.core.addresses import address_of, assistant_address, nearest, tool_address
 from remit.core.aliases import AliasClash
 from remit.core.assistant_context import (
     AssistantContext,
@@ -56,7 +56,9 @@ def judge_missing(context: AssistantContext, names: KeptNames, outcome: ToolOutc
             problem = clash_problem(context, candidate.view, candidate.remote_name, given, candidate.selection)
             outcome.problems.append(problem)
         else:
-            outcome.operations.append(_attach(context, candidate, given))
+            attach = _attach(context, candidate, given)
+            outcome.operations.append(attach)
+            outcome.require(context.name, attach.envelope.required_permission, address_of(attach))
 
 
 def _candidates(

@@ -17,6 +17,7 @@ from remit.core.operations import (
     DeleteAssistant,
     Detach,
     Operation,
+    Reason,
     Refresh,
     RegisterServer,
     RenameAlias,
@@ -140,7 +141,10 @@ def _apply_to_tool(operation: Attach | Detach | Refresh | SetEnvelope | RenameAl
             del state.attachments[key]
             state.touched.add(tool.assistant)
         case Refresh(after=after):
-            state.change(key, lambda each: _with_function(each, each.provider_name, after))
+            repaired = operation.reason is Reason.DATABASE_DRIFT
+            state.change(
+                key, lambda each: _with_function(each, tool.provider_name if repaired else each.provider_name, after)
+            )
         case SetEnvelope(after=envelope):
             state.change(key, lambda each: replace(each, envelope=envelope))
         case RenameAlias(after=name):
@@ -187,6 +191,7 @@ def _attachment(operation: Attach, state: _State) -> RecordedAttachment:
         definition=operation.definition,
         envelope=operation.envelope,
         function_text=function,
+        function_name=tool.provider_name,
         function_digest=sha256_hex(function),
         source=operation.source,
     )
@@ -199,5 +204,6 @@ def _with_function(each: RecordedAttachment, name: ProviderName, definition: Def
         provider_name=name,
         definition=definition,
         function_text=function,
+        function_name=name,
         function_digest=sha256_hex(function),
     )

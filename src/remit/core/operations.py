@@ -73,6 +73,7 @@ class Reason(StrEnum):
     SELECTED_BY_GLOB = "selected_by_glob"
     NO_LONGER_SELECTED = "no_longer_selected"
     SERVER_REMOVED = "server_removed"
+    SERVER_REPLACED = "server_replaced"
     ASSISTANT_REMOVED = "assistant_removed"
     DEFINITION_CHANGED = "definition_changed"
     DATABASE_DRIFT = "database_drift"

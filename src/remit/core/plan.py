@@ -31,6 +31,7 @@ class HoldReason(StrEnum):
     LIVE_NOT_ACCEPTED = "live_not_accepted"
     FINDING = "finding"
     LOOSENED_WHILE_DRIFTED = "loosened_while_drifted"
+    LOOSENED_WHILE_UNCHECKED = "loosened_while_unchecked"
     ENDPOINT_GROUP = "endpoint_group"
     ENDPOINT_UNLISTED = "endpoint_unlisted"
 

@@ -8,7 +8,7 @@ What it does not decide: how states are read, and how operations are carried out
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from remit.core.acceptance import Acceptance, settle
+from remit.core.acceptance import Acceptance, Unsettled, settle
 from remit.core.addresses import address_of, tool_address
 from remit.core.aliases import RESERVED_NAMES, fold
 from remit.core.assistant_context import AssistantContext, ToolOutcome
@@ -21,6 +21,7 @@ from remit.core.live import Listed, Live, Skipped, SkipReason
 from remit.core.matching import Known, Matching, Unknown, match_servers
 from remit.core.missing import judge_missing
 from remit.core.operations import Attach, Operation, OpName, Reason
+from remit.core.permissions import judge_permissions
 from remit.core.plan import SAFEGUARD_CODES, Plan, Unmanaged
 from remit.core.ports import DefinitionDiff
 from remit.core.recorded import Recorded, RecordedAttachment
@@ -64,10 +65,16 @@ def make_plan(desired: Desired, recorded: Recorded, live: Live, request: PlanReq
     settled = settle(
         [*servers.operations, *tools.operations, *assistants],
         request.accept,
-        {*(each.address for each in tools.drift), *tools.uneasy},
-        {view.server_id for view in views.values() if view.server.enabled and not view.is_listed},
+        Unsettled(
+            drifted={*(each.address for each in tools.drift), *tools.uneasy},
+            unchecked=tools.unchecked,
+            unlisted={view.server_id for view in views.values() if view.server.enabled and not view.is_listed},
+            replaced=_replaced(matching),
+            guarded=tools.requires,
+        ),
     )
     problems = [*servers.problems, *tools.problems, *_idle_policies(views.values()), *settled.problems]
+    problems += judge_permissions(desired, recorded, tools.requires)
     problems += judge_outcome(settled.operations, desired, recorded, request.allow_detach)
     return Plan(
         workspace=desired.workspace,
@@ -84,6 +91,12 @@ def make_plan(desired: Desired, recorded: Recorded, live: Live, request: PlanReq
 
 
 # --- states, arranged --------------------------------------------------------------------------------------------------
+
+
+def _replaced(matching: Matching) -> dict[ServerId, ServerId]:
+    """From registrations that no declaration claims to the other servers that are declared under their names."""
+    successors = {name: match.server_id for name, match in matching.matches.items() if isinstance(match, Unknown)}
+    return {each.server_id: successors[each.name] for each in matching.unclaimed if each.name in successors}
 
 
 def _views(
@@ -155,7 +168,7 @@ def _by_assistant(desired: Desired, recorded: Recorded) -> tuple[_ByAssistant, _
     for each in recorded.attachments:
         if each.assistant_owner == desired.owner:
             side = own if each.workspace == desired.workspace else foreign
-            side.setdefault(each.assistant, []).append(each)
+            side.setdefault(each.assistant, []).append(each.with_approved_alias())
     return own, foreign
 
 

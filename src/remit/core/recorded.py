@@ -1,7 +1,8 @@
 """What the database holds, as values: read by the store, compared by core, predicted by core/model.py. Pure."""
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from remit.core.canonical import sha256_hex
@@ -68,7 +69,8 @@ class RecordedAttachment:
     """One attachment (`AssistantMcpTool`) with the function that stands for it, if one does.
 
     `assistant_owner` and `assistant` name the assistant; `workspace` is the one that attached. `function_text` is the
-    canonical JSON found in `assistant_functions` (None: the row is missing), `function_digest` what apply wrote there.
+    canonical JSON found in `assistant_functions` (None: the row is missing), `function_name` the name that row stands
+    under (None: under none that can be called), `function_digest` what apply wrote there.
     """
 
     workspace: str
@@ -81,10 +83,12 @@ class RecordedAttachment:
     definition: Definition
     envelope: Envelope
     function_text: str | None
+    function_name: str | None
     function_digest: str
     source: Source | None = None
     enabled: bool = True
     row_version: int = 1
+    alias_restored: bool = False
     drifted_when_last_listed: bool = False
     """Whether the registration's last good listing had no such tool, or another definition of it."""
 
@@ -97,10 +101,30 @@ class RecordedAttachment:
     def is_coherent(self) -> bool:
         """Whether definition and function are both what the last apply wrote (else: `database_drift`)."""
         return (
-            self.function_text is not None
-            and sha256_hex(self.function_text) == self.function_digest
+            not self.alias_restored
+            and self.function_name == self.provider_name
+            and self.is_function_intact
             and self.is_definition_intact
         )
+
+    @property
+    def is_function_intact(self) -> bool:
+        """Whether the function's text still is the one that apply wrote."""
+        return self.function_text is not None and sha256_hex(self.function_text) == self.function_digest
+
+    def with_approved_alias(self) -> "RecordedAttachment":
+        """The attachment under the alias that apply gave it, which its function still holds if its row was edited."""
+        if self.function_text is None or _named(self.provider_name) in self.function_text:
+            return self
+        if not self.is_function_intact:
+            return self
+        approved = ProviderName(json.loads(self.function_text)["function"]["name"])
+        return replace(self, provider_name=approved, alias_restored=True)
+
+
+def _named(provider_name: ProviderName) -> str:
+    # Canonical JSON puts the name between description and parameters, and quotes inside a text are escaped in it.
+    return f',"name":{json.dumps(provider_name)},"parameters":'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -56,6 +56,7 @@ def judge_servers(
     """All server operations and problems of servers in `scope` (None: all), by declared or recorded name."""
     outcome = ServerOutcome()
     waiting = waiting_servers(matching, recorded, scope)
+    left = {each.name: each for each in matching.unclaimed}
     for name, match in matching.matches.items():
         problem = taken_problem(match.server, waiting[name]) if name in waiting else _problem(match, desired)
         if problem is not None:
@@ -65,18 +66,22 @@ def judge_servers(
         if problem is not None:
             outcome.problems.append(problem)
         if name not in waiting:
-            outcome.operations.extend(_operations(match))
+            outcome.operations.extend(_operations(match, left.get(name)))
     for registration in matching.unclaimed:
         if scope is None or registration.name in scope:
             _leave(registration, recorded, outcome)
     return outcome
 
 
-def _operations(match: Match) -> Iterator[Operation]:
+def _operations(match: Match, replaced: RecordedServer | None) -> Iterator[Operation]:
     match match:
         case Unknown(server=server, server_id=server_id):
             yield RegisterServer(
-                server_id=server_id, facts=_declared(server), reason=Reason.DECLARED, source=server.source
+                server_id=server_id,
+                facts=_declared(server),
+                reason=Reason.DECLARED,
+                risks=() if replaced is None else (_replacement(replaced, server),),
+                source=server.source,
             )
         case Known(server=server, registration=registration):
             yield from _changed(server, registration)
@@ -84,6 +89,11 @@ def _operations(match: Match) -> Iterator[Operation]:
             return
         case _:
             assert_never(match)
+
+
+def _replacement(replaced: RecordedServer, server: DesiredServer) -> Risk:
+    before, after = display_endpoint(replaced.endpoint), display_endpoint(server.endpoint)
+    return Risk(RiskCode.ENDPOINT_CHANGE, f"another server takes the name: {before} -> {after}")
 
 
 def _changed(server: DesiredServer, registration: RecordedServer) -> Iterator[Operation]:

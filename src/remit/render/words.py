@@ -82,6 +82,7 @@ REASON_WORDS: Mapping[str, str] = {
     Reason.SELECTED_BY_GLOB: "selected by a glob",
     Reason.NO_LONGER_SELECTED: "no longer selected",
     Reason.SERVER_REMOVED: "its server is no longer declared",
+    Reason.SERVER_REPLACED: "another server takes the name of its server",
     Reason.ASSISTANT_REMOVED: "its assistant is no longer declared",
     Reason.DEFINITION_CHANGED: "the server changed it",
     Reason.DATABASE_DRIFT: "edited in the database outside of apply",
@@ -106,6 +107,10 @@ HOLD_WORDS: Mapping[str, tuple[str, str]] = {
     HoldReason.LOOSENED_WHILE_DRIFTED: (
         "a policy is not loosened while the tool is drifted or held",
         "accept the tool's definition or mend its drift first, then plan again",
+    ),
+    HoldReason.LOOSENED_WHILE_UNCHECKED: (
+        "a policy is not loosened while the server cannot be asked whether the tool is still the approved one",
+        "plan again when the server answers",
     ),
     HoldReason.ENDPOINT_GROUP: (
         "it belongs to a change of endpoint, which is done whole or not at all",

@@ -19,6 +19,7 @@ from remit.core.operations import (
     CreateAssistant,
     Detach,
     OpName,
+    Reason,
     Refresh,
     RenameAlias,
     SetEnvelope,
@@ -206,8 +207,11 @@ def _fold(work: AssistantWork, operation: ToolOperation, servers: frozenset[str]
             if _key(tool) in work.rows:
                 work.removed.append(_own(work, tool).row_id)
                 del work.rows[_key(tool)]
-        case Refresh(after=after):
-            _define(_own(work, tool), after)
+        case Refresh(after=after, reason=reason):
+            row = _own(work, tool)
+            _define(row, after)
+            if reason is Reason.DATABASE_DRIFT:
+                _name(row, tool.provider_name)
         case SetEnvelope(after=envelope):
             row = _own(work, tool)
             row.values |= envelope_columns(envelope)
@@ -215,8 +219,7 @@ def _fold(work: AssistantWork, operation: ToolOperation, servers: frozenset[str]
         case RenameAlias(after=name):
             require_storable(name, place=_label(tool))
             row = _own(work, tool)
-            row.provider_name = name
-            row.values["provider_name"] = name
+            _name(row, name)
             row.new_function = True
             row.edits += 1
         case _:
@@ -256,6 +259,11 @@ def _attach(work: AssistantWork, operation: Attach, servers: frozenset[str]) -> 
             **source_columns(operation.source),
         },
     )
+
+
+def _name(row: AttachmentRow, name: str) -> None:
+    row.provider_name = name
+    row.values["provider_name"] = name
 
 
 def _define(row: AttachmentRow, definition: Definition) -> None:
