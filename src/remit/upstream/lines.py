@@ -6,6 +6,8 @@ any size, so that one odd tool is judged on its own and does not cost the whole 
 """
 
 import json
+import math
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
@@ -14,7 +16,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 from pydantic import ValidationError
 
-__all__ = ["MAX_LINE", "Broken", "LineSplitter", "Noise", "read_line"]
+__all__ = ["MAX_LINE", "Broken", "LineSplitter", "Noise", "read_json", "read_line"]
 
 MAX_LINE = 4 * 1024 * 1024
 """Bytes of one line, its end not counted."""
@@ -72,11 +74,29 @@ class LineSplitter:
         return not self.overlong
 
 
+def read_json(text: str | bytes) -> object:
+    """A JSON document; an integer that is too long to read becomes NaN, which costs the tool that holds it and no other.
+
+    Raises ValueError for what is no JSON, RecursionError for what is nested too deeply.
+    """
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:
+        return json.loads(text, parse_int=_bounded_int)
+
+
+def _bounded_int(digits: str) -> int | float:
+    limit = sys.get_int_max_str_digits()
+    return math.nan if limit and len(digits) > limit else int(digits)
+
+
 def read_line(line: bytes) -> SessionMessage | Noise | Broken:
     """What one line is. An answer whose body is no JSON-RPC comes back as an error for its request, so that nobody waits."""
     text = line.decode("utf-8", "replace").strip()
     try:
-        document = json.loads(text) if text else None
+        document = read_json(text) if text else None
     except RecursionError:
         return Broken(text, "is nested too deeply")
     except ValueError:

@@ -1,6 +1,6 @@
 """Answers that the SDK's JSON parser refuses as a whole, carried past it.
 
-The parser stops at 200 levels and at half of a surrogate pair, so one odd tool would cost a whole listing. Such an answer
+The parser stops at 200 levels, at half of a surrogate pair and at very long integers, so one odd tool would cost a whole listing. Such an answer
 is read with the standard library, parked here, and a stub takes its place on the way through the SDK's transport; the tap
 puts the parked result back before it is recorded and judged. A server can forge a stub; it gets at most a parked result
 of its own.
@@ -11,6 +11,8 @@ from typing import Any, cast
 
 import pydantic_core
 from mcp_types import JSONRPCMessage, JSONRPCResponse
+
+from remit.upstream.lines import read_json
 
 __all__ = ["Parking"]
 
@@ -40,7 +42,7 @@ class Parking:
 
     def _parked_body(self, body: bytes) -> bytes:
         try:
-            document: object = json.loads(body)
+            document = read_json(body)
         except (ValueError, RecursionError):
             return body
         answer = cast("dict[str, Any]", document) if isinstance(document, dict) else {}
