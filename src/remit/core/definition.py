@@ -7,6 +7,7 @@ in schema positions; title in annotations). `_meta`, icons and the order of tool
 
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, cast
 
 from remit.core.canonical import Json, JsonObject, canonical_json, sha256_hex
@@ -84,10 +85,12 @@ def digest_of(canonical_text: str) -> str:
     return DIGEST_VERSION + sha256_hex(canonical_text)
 
 
+@lru_cache(maxsize=10_000)
 def function_of(provider_name: str, definition: Definition) -> str:
     """The model-facing function (`{"type": "function", "function": {...}}`) as canonical JSON text.
 
     The description is the approved one; where a tool has none the title stands in, as a model must read something.
+    Remembered for as many tools as one listing may hold: an apply needs each function when it plans and when it writes.
     """
     content = definition.content()
     return canonical_json(

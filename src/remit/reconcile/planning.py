@@ -79,10 +79,10 @@ def _loads(plan: Plan, desired: Desired, recorded: Recorded) -> dict[str, Assist
                 texts.pop((tool.assistant, tool.canonical_id), None)
             case _:
                 pass
-    names = {each.name for each in desired.assistants} | {assistant for assistant, _ in texts}
-    return {
-        name: _load([size for (assistant, _), size in texts.items() if assistant == name]) for name in sorted(names)
-    }
+    sizes: dict[str, list[int]] = {each.name: [] for each in desired.assistants}
+    for (assistant, _), size in texts.items():
+        sizes.setdefault(assistant, []).append(size)
+    return {name: _load(sizes[name]) for name in sorted(sizes)}
 
 
 def _load(sizes: Sequence[int]) -> AssistantLoad:
