@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
-from mcp.shared.inbound import find_invalid_x_mcp_header
+from mcp.shared.inbound import X_MCP_HEADER_KEY, find_invalid_x_mcp_header
 from mcp.shared.tool_name_validation import validate_tool_name
 
 from remit.core.canonical import Json, JsonObject, canonical_json
@@ -85,7 +85,10 @@ def judge_tool(
     name = _name_of(tool)
     objection = _check_name(tool, copies) or _check_parts(tool) or _check_schemas(tool, era, checker or SchemaChecker())
     if objection is None and name is not None:
-        return ListedTool(remote_name=RemoteName(name), definition=_definition(tool))
+        definition = _definition(tool)
+        objection = _check_header_marks(tool, era, definition)
+        if objection is None:
+            return ListedTool(remote_name=RemoteName(name), definition=definition)
     shown = (name or "").encode("utf-8", "replace").decode("utf-8")[:_SHOWN]
     return Quarantine(
         remote_name=shown,
@@ -146,8 +149,18 @@ def _check_schemas(tool: JsonObject, era: Era, checker: SchemaChecker) -> Object
     # Since 2026-07-28 a structured result may be any JSON value; before, only an object.
     if output is not None and (objection := checker.check(output, needs_object=era is Era.LEGACY)):
         return Objection(objection.reason, f"outputSchema {objection.detail}")
-    if era is Era.MODERN and (why := find_invalid_x_mcp_header(dict(_object(tool, "inputSchema")))):
-        return Objection(QuarantineReason.INVALID_SCHEMA, f"inputSchema has an invalid x-mcp-header: {why}")
+    return None
+
+
+def _check_header_marks(tool: JsonObject, era: Era, definition: Definition) -> Objection | None:
+    # The SDK looks at every subschema, and hardly any tool has the mark.
+    if era is Era.MODERN and f'"{X_MCP_HEADER_KEY}"' in definition.text:
+        why = find_invalid_x_mcp_header(dict(_object(tool, "inputSchema")))
+        return (
+            Objection(QuarantineReason.INVALID_SCHEMA, f"inputSchema has an invalid x-mcp-header: {why}")
+            if why
+            else None
+        )
     return None
 
 
