@@ -20,7 +20,7 @@ SECONDS = 40.0
 
 
 def start_remit(
-    here: Workspace, *arguments: str, through: Sequence[str] = (), **environ: str
+    here: Workspace, *arguments: str, through: Sequence[str] = (), stdout: int = subprocess.PIPE, **environ: str
 ) -> "subprocess.Popen[str]":
     """A remit process in a session of its own, `through` being words before it on its command line."""
     return subprocess.Popen(
@@ -28,7 +28,7 @@ def start_remit(
         cwd=here.folder,
         env={**clean_environment(), **environ},
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
+        stdout=stdout,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,

@@ -17,6 +17,7 @@ import pytest
 from remit.core.acceptance import Acceptance
 from remit.core.operations import OpName
 from remit.core.recorded import Recorded
+from remit.reconcile.applying import ApprovedPlan
 from tests.faults.processes import ROOT, SECONDS
 from tests.faults.world import AFTER, BEFORE, LISTED_AFTER, LISTED_BEFORE, Here, held, incoherences
 
@@ -228,3 +229,14 @@ def test_what_a_killed_apply_leaves_is_a_sound_database(crashes: Crashes) -> Non
         found = [*connection.execute("PRAGMA integrity_check"), *connection.execute("PRAGMA foreign_key_check")]
         connection.close()
         assert found == [("ok",)], each.point
+
+
+def test_fault_f8_a_saved_plan_whose_reply_was_lost_is_reported_as_done_and_changes_nothing(
+    crashes: Crashes, tmp_path: Path
+) -> None:
+    saved = crashes.template.plan(AFTER, LISTED_AFTER, accept=crashes.accept)
+    killed = next(each.left for each in crashes.each if each.point == "committed")
+    here = copied(killed, tmp_path / "again")
+    again = here.apply(here.plan(AFTER, LISTED_AFTER, accept=crashes.accept), ApprovedPlan(saved.document))
+    assert (again.done, again.serial, len(again.already_done)) == ((), None, len(saved.document["operations"]))
+    assert here.recorded() == crashes.after

@@ -23,7 +23,7 @@ from remit.core.operations import Attach, Detach, Refresh
 from remit.core.planner import PlanRequest
 from remit.core.ports import CacheInvalidation, Store
 from remit.core.recorded import Recorded
-from remit.reconcile.applying import Applied, ApprovedDigest, ApprovedPlan, Inputs, Planned, apply
+from remit.reconcile.applying import Applied, AppliedBy, ApprovedDigest, ApprovedPlan, Inputs, Planned, apply
 from remit.reconcile.observe import ObserveRequest, observe
 from remit.reconcile.planning import Surroundings
 from remit.store.database import Location, create_or_upgrade, open_store
@@ -151,8 +151,7 @@ class Here:
             store or self.store(),
             planned,
             approval or ApprovedDigest(planned.document["digest"]),
-            actor="user:it",
-            at=self.clock,
+            by=AppliedBy(actor="user:it", at=self.clock, commit=None),
             lock_timeout=lock_timeout,
             caches=caches or Forgetful(),
         )

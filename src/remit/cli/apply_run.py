@@ -13,12 +13,21 @@ from remit.cli.outcomes import apply_outcome, forget_summary, publish_to_github,
 from remit.cli.session import PlanFlags, Session, open_session
 from remit.core.acceptance import acceptance_of
 from remit.core.operations import Attach, Origin, Refresh
-from remit.core.plan import Plan
+from remit.core.plan import HoldReason, Plan
 from remit.core.planner import PlanRequest
 from remit.core.ports import Store
 from remit.core.report import DiscoveryLine
 from remit.errors import NotApproved, OutputUnwritable, PlanStale
-from remit.reconcile.applying import Applied, ApprovedDigest, ApprovedPlan, Inputs, Planned, apply, choose_approved
+from remit.reconcile.applying import (
+    Applied,
+    AppliedBy,
+    ApprovedDigest,
+    ApprovedPlan,
+    Inputs,
+    Planned,
+    apply,
+    choose_approved,
+)
 from remit.reconcile.outcome import ExitCode, first_of, plan_exit
 from remit.reconcile.planning import Surroundings, check_acceptances
 from remit.reconcile.saved import acceptances_of, read_plan, write_plan
@@ -77,10 +86,17 @@ def run_apply(config: Path, plan_flags: PlanFlags, flags: ApplyFlags) -> ExitCod
 
 
 def _require_database(session: Session, flags: ApplyFlags) -> None:
-    """Refuse early where nobody could allow a new database: a forgotten URL in CI must not plan everything anew."""
-    asked = session.terminal.interactive and not flags.auto_approve
-    if not flags.create_db and not asked:
+    """Refuse early where nobody allows a new database: a forgotten URL in CI must not plan everything anew.
+
+    A person who will be asked about a plan made now says yes to both at once.
+    """
+    if session.store is not None or flags.create_db:
+        return
+    reviewed = flags.plan is not None or flags.approve_digest is not None
+    if flags.auto_approve or not session.terminal.interactive:
         session.existing_store()
+    elif reviewed and not session.terminal.ask(f"There is no database at {session.database}. Create it?"):
+        raise NotApproved("not approved; nothing was done")
 
 
 # --- a saved plan ------------------------------------------------------------------------------------------------------
@@ -101,17 +117,36 @@ def _apply_saved(run: _Run, request: PlanRequest, saved: PlanDocument) -> ExitCo
 def _apply_fresh(run: _Run, request: PlanRequest) -> ExitCode:
     planned = run.plan(request)
     plan = planned.report.plan
-    check_acceptances(request.accept, plan, planned.recorded, run.discovery)
+    check_acceptances(request.accept, plan, run.session.desired, planned.recorded, run.discovery)
     _show(run, planned.document)
-    if plan.vetoes:
-        _publish(run, planned.document, None)
+    if plan.vetoes or _is_strangers(planned):
+        _refuse(run, planned)
         return plan_exit(plan, detailed=False)
     if run.flags.require_complete and not plan.complete:
         return _incomplete(run, planned)
     approved = _approve(run, planned)
+    if run.session.store is None and not (approved.report.plan.operations or run.flags.create_db):
+        # Nothing to do is no leave to create a database.
+        _tell(run, Applied(plan=plan, done=()))
+        return plan_exit(plan, detailed=run.flags.detailed)
     if run.flags.out is not None:
         write_plan(run.flags.out, approved.document)
     return _carry_out(run, approved, ApprovedDigest(approved.document["digest"]))
+
+
+def _is_strangers(planned: Planned) -> bool:
+    """Whether the workspace is recorded for another owner, so that not even a listing may be kept."""
+    desired = planned.inputs.desired
+    record = planned.recorded.workspaces.get(desired.workspace)
+    return record is not None and record.owner != desired.owner
+
+
+def _refuse(run: _Run, planned: Planned) -> None:
+    """Tell a pipeline that nothing was tried; a person saw why in the plan."""
+    if run.flags.form == "json":
+        plan = planned.report.plan
+        run.session.terminal.document(applied_document(Applied(plan=plan, done=(), vetoes=plan.vetoes)))
+    _publish(run, planned.document, None)
 
 
 def _show(run: _Run, document: PlanDocument) -> None:
@@ -151,12 +186,22 @@ def _question(run: _Run, plan: Plan) -> str:
 
 def _accept_held(run: _Run, planned: Planned) -> Planned:
     """Ask apart for what the servers said: a yes to the file's operations is none to theirs."""
-    held = [each.operation for each in planned.report.plan.held]
-    waiting = [each for each in held if isinstance(each, Attach | Refresh)]
-    if not waiting or not run.session.terminal.ask(f"Also accept the {len(waiting)} held changes shown above?"):
+    held = [each for each in planned.report.plan.held if isinstance(each.operation, Attach | Refresh)]
+    waiting = [each.operation for each in held if HoldReason.FINDING not in each.because]
+    if len(waiting) < len(held):
+        run.session.terminal.note(
+            f"{len(held) - len(waiting)} held with a finding in their text: no part of this; pass the --accept of each"
+        )
+    changes = "change" if len(waiting) == 1 else "changes"
+    if not waiting or not run.session.terminal.ask(f"Also accept the {len(waiting)} held {changes} shown above?"):
         return planned
     request = planned.inputs.request
-    return run.plan(replace(request, accept=(*request.accept, *(acceptance_of(each) for each in waiting))))
+    return run.plan(
+        replace(
+            request,
+            accept=(*request.accept, *(acceptance_of(each) for each in waiting if isinstance(each, Attach | Refresh))),
+        )
+    )
 
 
 # --- carrying out ------------------------------------------------------------------------------------------------------
@@ -168,8 +213,7 @@ def _carry_out(run: _Run, planned: Planned, approval: ApprovedDigest | ApprovedP
         _store(run),
         planned,
         approval,
-        actor=session.host.actor(),
-        at=session.host.clock(),
+        by=AppliedBy(actor=session.host.actor(), at=session.host.clock(), commit=run.surroundings.commit),
         lock_timeout=flags.lock_timeout,
         caches=NoCaches(),
     )
@@ -177,7 +221,7 @@ def _carry_out(run: _Run, planned: Planned, approval: ApprovedDigest | ApprovedP
         _tell(run, applied)
         _publish(run, planned.document, applied)
     except (BrokenPipeError, OutputUnwritable):
-        # Exit code 1 would say that nothing was done.
+        # Exit code 1 would say that nothing was done, and 0, as for a reader that left, that nothing is missing.
         session.terminal.note("the outcome cannot be written; what was done stands, `remit plan` shows the rest")
     return _exit(applied, detailed=flags.detailed)
 
@@ -223,6 +267,6 @@ def _exit(applied: Applied, *, detailed: bool) -> ExitCode:
 
 def _incomplete(run: _Run, planned: Planned) -> ExitCode:
     plan = planned.report.plan
-    _publish(run, planned.document, None)
+    _refuse(run, planned)
     run.session.terminal.note("nothing was done: the plan is incomplete and --require-complete was given")
     return first_of(plan_exit(plan, detailed=False), ExitCode.INCOMPLETE)
