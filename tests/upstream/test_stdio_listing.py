@@ -200,6 +200,24 @@ def test_a_silent_server_is_a_timeout_within_its_start_time_and_leaves_no_proces
     assert [pid for pid in pids.read_text().split() if alive(int(pid))] == []
 
 
+def test_a_server_that_does_not_come_up_in_time_is_named_with_what_it_said_on_stderr():
+    endpoint = raw_server(silent_on=["initialize"], stderr=f"waiting for the package with {SECRET}\n")
+    found = asyncio.run(
+        listing_of(
+            endpoint,
+            start_timeout_seconds=1.0,
+            protocol=ProtocolPin.LEGACY,
+            env={"IT": "${env:IT}"},
+            environ={"IT": SECRET},
+        )
+    )
+    assert isinstance(found, Unreachable)
+    assert (found.reason, found.detail.partition(" s; ")[2]) == (
+        UnreachableReason.TIMEOUT,
+        "stderr ends with: waiting for the package with ***",
+    )
+
+
 def test_a_listing_that_is_never_answered_is_a_timeout():
     found = asyncio.run(listing_of(raw_server(silent_on=["tools/list"]), timeout_seconds=0.3))
     assert found == Unreachable(reason=UnreachableReason.TIMEOUT, detail="tools/list took longer than 0.3 s")

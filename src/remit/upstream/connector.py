@@ -246,6 +246,9 @@ class Connector:
         better = await self.explain(fault)
         if better.code == SERVER_GONE and self._stdio is not None:
             return Fault(UnreachableReason.START_FAILED, better.message, code=SERVER_GONE)
+        if better.reason is UnreachableReason.TIMEOUT:
+            # What it waits for (a download, a registry, a prompt) is said on stderr or nowhere.
+            return _with_message(better, better.message + self._stderr_tail())
         return better
 
     async def explain(self, fault: Fault) -> Fault:
