@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.cli.workspace import Ended, Workspace, clean_environment
 
-__all__ = ["CONFIG", "codes", "files_of", "functions_of", "limited"]
+__all__ = ["CONFIG", "codes", "files_of", "functions_of", "limited", "registrations_of"]
 
 CONFIG = """\
 version: 1
@@ -43,9 +43,18 @@ def codes(ended: Ended) -> list[tuple[str, int]]:
 
 def functions_of(here: Workspace) -> dict[str, dict[str, Any]]:
     """The model-facing functions in the database by name: description and parameters."""
+    rows = _rows(here, "select name, document from assistant_functions")
+    return {name: json.loads(text)["function"] for name, text in rows}
+
+
+def registrations_of(here: Workspace) -> dict[str, str]:
+    """The names of the registrations in the database by id."""
+    return dict(_rows(here, "select id, name from mcp_server_registrations"))
+
+
+def _rows(here: Workspace, question: str) -> list[tuple[str, str]]:
     with closing(sqlite3.connect(here.folder / ".remit" / "remit.db")) as database:
-        rows = database.execute("select name, document from assistant_functions").fetchall()
-    return {name: json.loads(text) for name, text in rows}
+        return database.execute(question).fetchall()
 
 
 def limited(here: Workspace, *arguments: str, megabytes: int = 1024, seconds: float = 30) -> Ended:
