@@ -220,8 +220,8 @@ def _carry_out(run: _Run, planned: Planned, approval: ApprovedDigest | ApprovedP
     try:
         _tell(run, applied)
         _publish(run, planned.document, applied)
-    except (BrokenPipeError, OutputUnwritable):
-        # Exit code 1 would say that nothing was done, and 0, as for a reader that left, that nothing is missing.
+    except OutputUnwritable:
+        # Exit code 1 would say that nothing was done.
         session.terminal.note("the outcome cannot be written; what was done stands, `remit plan` shows the rest")
     return _exit(applied, detailed=flags.detailed)
 
