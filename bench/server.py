@@ -85,7 +85,11 @@ def _serve_http(folder: Path) -> None:
             self.end_headers()
             self.wfile.write(body)
 
-    listener = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Listener(ThreadingHTTPServer):
+        daemon_threads = True
+        request_queue_size = 128
+
+    listener = Listener(("127.0.0.1", 0), Handler)
     sys.stdout.write(f"{listener.server_address[1]}\n")
     sys.stdout.flush()
     listener.serve_forever()
