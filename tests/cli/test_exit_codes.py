@@ -113,7 +113,7 @@ def test_4_require_complete_does_nothing_at_all(applied: Workspace):
     applied.serve("issues", **DEAD)
     applied.write(CONFIG.replace("side_effecting: false", "side_effecting: false, required_permission: x"))
     assert applied.process(*APPLY, "--require-complete").code == 4
-    assert applied.plan().done == {"set_envelope": 5, "deferred": 5}
+    assert applied.plan().done == {"set_envelope": 5, "problems": 1, "deferred": 5}
 
 
 def test_5_a_saved_plan_that_no_longer_comes_out(applied: Workspace):

@@ -66,3 +66,23 @@ def test_a_cached_plan_without_changes_loads_no_protocol_no_diff_and_no_orm(here
     here.write(CONFIG)
     assert here.apply().code == 0
     assert loaded(here, "plan", "--refresh", "cached") <= {"asyncio", "sqlalchemy", "yaml"}
+
+
+def test_a_cached_drift_loads_no_protocol_and_no_diff(here: Workspace):
+    here.serve("issues", tool("a"))
+    here.write(CONFIG)
+    assert here.apply().code == 0
+    assert loaded(here, "drift", "--refresh", "cached") <= {"asyncio", "sqlalchemy", "yaml"}
+    assert loaded(here, "history") <= {"asyncio", "sqlalchemy", "yaml"}
+
+
+def test_the_completion_script_loads_the_command_line_library_only(here: Workspace):
+    assert loaded(here, "completion", "bash") == set()
+
+
+@pytest.mark.parametrize("form", ["markdown", "github"])
+def test_no_form_of_output_loads_a_library_of_its_own(here: Workspace, form: str):
+    here.serve("issues", tool("a"))
+    here.write(CONFIG)
+    assert here.apply().code == 0
+    assert loaded(here, "plan", "--refresh", "cached", "--format", form) <= {"asyncio", "sqlalchemy", "yaml"}

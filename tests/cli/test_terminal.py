@@ -67,7 +67,7 @@ def planned(here: Workspace) -> Workspace:
     return here
 
 
-APPLY, HELD = "Apply 3 operations?", "Also accept the 1 held changes"
+APPLY, HELD = "Apply 3 operations?", "Also accept the 1 held change shown above"
 
 
 def test_a_yes_applies_the_files_operations_and_a_second_yes_the_held_ones(planned: Workspace):

@@ -230,17 +230,12 @@ def aliases(workspace: Workspace) -> list[str]:
         return [row[0] for row in database.execute("select provider_name from assistant_mcp_tools order by 1")]
 
 
-def test_a_server_that_falls_silent_gets_no_loosening_that_its_drift_held_back(applied: Workspace):
-    drifted = [tool("search.issues", "Something else."), tool("get_issue"), tool("list_users")]
-    applied.serve("issues", *drifted)
-    assert applied.apply().code == 0
-    applied.write(CONFIG.replace("locked", "open"))
+def test_a_server_that_does_not_answer_gets_no_loosening_and_any_tightening(applied: Workspace):
     applied.serve("issues", die_on={"tools/list": 1})
-    plan = applied.plan()
-    assert [(each["address"], each["held_because"]) for each in plan.document["held"]] == [
-        ("assistant.ops/issues__search_issues", ["loosened_while_drifted"])
-    ]
-    assert [each["address"] for each in plan.document["operations"]] == [
-        "assistant.ops/issues__get_issue",
-        "assistant.ops/issues__list_users",
-    ]
+    applied.write(CONFIG.replace("locked", "open"))
+    loosened = applied.plan()
+    assert (loosened.code, loosened.done) == (3, {"held": 3, "deferred": 3})
+    assert {tuple(each["held_because"]) for each in loosened.document["held"]} == {("loosened_while_unchecked",)}
+    applied.write(CONFIG.replace("locked", "human_controlled"))
+    tightened = applied.plan()
+    assert (tightened.code, tightened.done) == (4, {"set_envelope": 3, "deferred": 3})

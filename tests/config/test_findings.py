@@ -273,6 +273,6 @@ def test_every_code_that_comes_out_is_explained() -> None:
     codes = {each.code for text, _ in BAD.values() for each in findings_of(text)}
     assert codes - set(CODES) == set()
     assert set(CODES) - codes == {
-        "config-encoding", "config-missing", "config-too-large", "config-unreadable", "inline-secret", "too-many-findings",
-        "yaml-too-deep",
+        "config-encoding", "config-missing", "config-too-large", "config-unreadable", "inline-secret", "same-machine",
+        "too-many-findings", "yaml-too-deep",
     }  # fmt: skip

@@ -108,7 +108,7 @@ def _open_missing_streams() -> None:
     """Give a process that was started with closed streams (`remit plan >&-`) some that lead nowhere."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 (it stays open to the end)
 
 
 def run(arguments: list[str]) -> int:

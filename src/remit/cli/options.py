@@ -1,5 +1,6 @@
 """Options that several commands share, spelled once."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,6 +12,7 @@ from remit.cli.completions import server_names
 __all__ = [
     "accept_option",
     "file_option",
+    "finite",
     "format_choice",
     "format_option",
     "no_color_option",
@@ -78,6 +80,13 @@ def split_acceptance(_context: click.Context, _parameter: click.Parameter, value
                 f"{value!r} is not ADDRESS@DIGEST, with 8 or more hex characters of the definition digest"
             )
     return values
+
+
+def finite(_context: click.Context, _parameter: click.Parameter, value: float) -> float:
+    """Refuse NaN, which is in every range and which no deadline ever reaches. Raises click.BadParameter."""
+    if not math.isfinite(value):
+        raise click.BadParameter(f"{value} is no number of seconds")
+    return value
 
 
 accept_option = click.option(

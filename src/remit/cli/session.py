@@ -126,7 +126,7 @@ class Session:
     ) -> PlanReport:
         """The plan. Raises UsageError for an acceptance that names nothing."""
         report = make_report(self.desired, self.recorded, discovery, request, surroundings)
-        check_acceptances(request.accept, report.plan, self.recorded, discovery)
+        check_acceptances(request.accept, report.plan, self.desired, self.recorded, discovery)
         return report
 
 

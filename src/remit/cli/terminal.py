@@ -41,7 +41,7 @@ class Terminal:
         )
 
     def result(self, text: str) -> None:
-        """Print a result on stdout. Raises BrokenPipeError where its reader left, else OutputUnwritable."""
+        """Print a result on stdout. A reader that left (`| head`) ends the output, not the run. Raises OutputUnwritable."""
         try:
             sys.stdout.write(text if text.endswith("\n") else text + "\n")
             sys.stdout.flush()
@@ -49,16 +49,18 @@ class Terminal:
             # What could not be written stays in the buffer, and the interpreter would fail over it again at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             if isinstance(error, BrokenPipeError):
-                raise
+                return
             raise OutputUnwritable(
                 f"the output cannot be written: {error.strerror}", place="stdout", hint="make room, then run it again"
             ) from error
 
     def document(self, document: Any) -> None:
-        """Print a JSON document on stdout, alone."""
+        """Print a JSON document on stdout, alone; safe in the log of a CI job too."""
         import json
 
-        self.result(json.dumps(document, indent=2, ensure_ascii=True))
+        from remit.render.escape import harmless_json
+
+        self.result(harmless_json(json.dumps(document, indent=2, ensure_ascii=True)))
 
     def note(self, text: str) -> None:
         """Tell a person something, on stderr."""

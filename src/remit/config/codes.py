@@ -171,6 +171,11 @@ _SERVERS: Mapping[str, Explanation] = {
         "Spellings of one URL are one endpoint; registered twice, its tools would have two identities.",
         "Delete one entry, or give one an `instance` if the two differ in credentials.",
     ),
+    "same-machine": Explanation(
+        "Two entries lead to one endpoint of this machine under two of its names (localhost, 127.0.0.1, ::1).",
+        "They count as two servers, so every tool gets two identities and two aliases.",
+        "Delete one entry, unless two registrations are what you want.",
+    ),
     "transport-conflict": Explanation(
         "Keys of one server contradict each other.",
         "A server is a command or a URL; taking the half that fits would drop a header or a variable silently.",

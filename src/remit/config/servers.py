@@ -6,7 +6,8 @@ to speak about is left out here, as the file is rejected anyway.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
 
 from remit.config.connections import read_connection, read_endpoint
 from remit.config.findings import Findings
@@ -16,8 +17,8 @@ from remit.config.policies import read_patch
 from remit.config.values import Values
 from remit.core.addresses import server_address
 from remit.core.desired import DesiredServer, ToolPolicy
-from remit.core.diagnostics import Source
-from remit.core.identity import identity_key_of
+from remit.core.diagnostics import Severity, Source
+from remit.core.identity import HttpEndpoint, identity_key_of
 
 __all__ = ["ServerEntry", "derive_namespace", "read_servers"]
 
@@ -25,6 +26,7 @@ _NAMESPACE = re.compile(rf"(?:{NAMESPACE_PATTERN})\Z")
 _NAME = re.compile(rf"(?:{NAME_PATTERN})\Z")
 _GLOB = frozenset("*?[")
 _MAX_NAMESPACE = 20
+_THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +47,7 @@ def read_servers(mcp: MapNode | None, findings: Findings) -> tuple[ServerEntry, 
     _check_names(entries, findings)
     _check_namespaces(entries, findings)
     _check_endpoints(entries, findings)
+    _check_machines(entries, findings)
     return entries
 
 
@@ -150,6 +153,28 @@ def _check_namespaces(entries: tuple[ServerEntry, ...], findings: Findings) -> N
                 entry.namespace_place,
                 f"line {first.namespace_place.line} has this namespace already",
                 hint="give one of the two servers another `namespace`",
+                address=server_address(entry.name.text),
+            )
+
+
+def _check_machines(entries: tuple[ServerEntry, ...], findings: Findings) -> None:
+    """Warn of endpoints that differ only in how this machine is called: they are two registrations of one server."""
+    seen: dict[str, ServerEntry] = {}
+    for entry in entries:
+        if entry.server is None or not isinstance(entry.server.endpoint, HttpEndpoint):
+            continue
+        parts = urlsplit(entry.server.endpoint.url)
+        if parts.hostname not in _THIS_MACHINE:
+            continue
+        endpoint = replace(entry.server.endpoint, url=parts._replace(netloc=f"localhost:{parts.port}").geturl())
+        first = seen.setdefault(identity_key_of(endpoint, entry.server.instance), entry)
+        if first is not entry and first.server and first.server.endpoint != entry.server.endpoint:
+            findings.add(
+                "same-machine",
+                entry.endpoint_place,
+                f"this is the endpoint of line {first.endpoint_place.line} under another name of this machine",
+                severity=Severity.WARNING,
+                hint="delete one if they are meant to be one server",
                 address=server_address(entry.name.text),
             )
 

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
-__all__ = ["EnvReference", "FileReference", "InvalidReference", "Literal", "Part", "parse_references", "unescape"]
+__all__ = ["EnvReference", "FileReference", "InvalidReference", "Literal", "Part", "parse_references"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +70,6 @@ def parse_references(text: str) -> tuple[Part, ...]:
     if kept := "".join(literal):
         parts.append(Literal(kept))
     return tuple(parts)
-
-
-def unescape(text: str) -> str:
-    """The text with references kept as written and `$$` as `$`: for display only."""
-    return text.replace("$$", "$")
 
 
 def _reference(kind: str, body: str, offset: int) -> Part:

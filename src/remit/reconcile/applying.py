@@ -6,6 +6,7 @@ after the commit, as the database is the truth and a cache that was told too ear
 """
 
 import logging
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,6 +24,8 @@ from remit.core.operations import (
     DeleteAssistant,
     Detach,
     Operation,
+    OpName,
+    Reason,
     Refresh,
     RegisterServer,
     RenameAlias,
@@ -43,9 +46,9 @@ from remit.reconcile.done import DoneCheck
 from remit.reconcile.planning import Surroundings, make_report
 from remit.reconcile.saved import Chosen, allowed_detaches, choose
 from remit.render.document import plan_document
-from remit.render.shapes import PlanDocument
+from remit.render.shapes import PlanDocument, SummaryDocument
 
-__all__ = ["Applied", "ApprovedDigest", "ApprovedPlan", "Inputs", "Planned", "apply", "choose_approved"]
+__all__ = ["Applied", "AppliedBy", "ApprovedDigest", "ApprovedPlan", "Inputs", "Planned", "apply", "choose_approved"]
 
 _log = logging.getLogger(__name__)
 
@@ -94,6 +97,15 @@ class ApprovedPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AppliedBy:
+    """Who applies, when, and from which git commit, if it is known."""
+
+    actor: str
+    at: datetime
+    commit: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
     """How an apply ended. `vetoes` non-empty: nothing was done. `serial` is None where nothing changed."""
 
@@ -111,8 +123,7 @@ def apply(
     before: Planned,
     approval: ApprovedDigest | ApprovedPlan,
     *,
-    actor: str,
-    at: datetime,
+    by: AppliedBy,
     lock_timeout: float,
     caches: CacheInvalidation,
 ) -> Applied:
@@ -130,7 +141,8 @@ def apply(
             return Applied(plan=plan, done=(), vetoes=vetoes)
         failures = transaction.execute(chosen.operations)
         _keep_listings(transaction, planned, chosen.operations)
-        serial = _keep_history(transaction, chosen, failures, planned, actor, at)
+        document = _approved_document(approval, planned, chosen)
+        serial = _keep_history(transaction, chosen, failures, document, by)
     _invalidate(caches, desired.owner, chosen.operations)
     failed = {each.assistant for each in failures}
     return Applied(
@@ -176,17 +188,18 @@ def _was_refused(document: PlanDocument) -> bool:
 
 def _keep_listings(transaction: WorkspaceTransaction, planned: Planned, operations: Sequence[Operation]) -> None:
     """Keep each listing that was asked for now with its registration, unless it is of an endpoint that was not adopted."""
-    plan, inputs = planned.report.plan, planned.inputs
-    refused = {held.operation.server_id for held in plan.held if isinstance(held.operation, UpdateServer)}
+    inputs = planned.inputs
+    unadopted = {
+        each.server_id
+        for each in (*planned.report.plan.operations, *(held.operation for held in planned.report.plan.held))
+        if isinstance(each, UpdateServer) and each.reason is Reason.ENDPOINT_CHANGED and each not in operations
+    }
     after = _registered_after(planned.recorded, inputs.desired, operations)
     for line in inputs.discovery:
         server_id = after.get(line.server)
-        if (
-            server_id is not None
-            and server_id not in refused
-            and isinstance(line.observation, Listed)
-            and not line.cached
-        ):
+        if server_id is None or server_id in unadopted or line.cached:
+            continue
+        if isinstance(line.observation, Listed):
             transaction.keep_listing(server_id, line.observation)
 
 
@@ -204,24 +217,31 @@ def _registered_after(recorded: Recorded, desired: Desired, operations: Sequence
     return ids
 
 
+def _approved_document(approval: ApprovedDigest | ApprovedPlan, planned: Planned, chosen: Chosen) -> PlanDocument:
+    """The plan that history keeps: the one that was approved, its summary counting what of it ran now."""
+    document = planned.document if isinstance(approval, ApprovedDigest) else approval.document
+    ran = Counter(each.op.value for each in chosen.operations)
+    summary = {**document["summary"], **{op.value: ran[op.value] for op in OpName}}
+    return {**document, "summary": cast("SummaryDocument", summary)}
+
+
 def _keep_history(
     transaction: WorkspaceTransaction,
     chosen: Chosen,
     failures: Sequence[Failure],
-    planned: Planned,
-    actor: str,
-    at: datetime,
+    document: PlanDocument,
+    by: AppliedBy,
 ) -> int | None:
     if not chosen.operations:
         return None
     return transaction.keep_apply(
         AppliedRecord(
-            actor=actor,
-            at=at,
-            commit=planned.inputs.surroundings.commit,
-            digest=planned.document["digest"],
+            actor=by.actor,
+            at=by.at,
+            commit=by.commit,
+            digest=document["digest"],
             outcome="partly applied" if failures else "applied",
-            plan=cast("JsonObject", planned.document),
+            plan=cast("JsonObject", document),
         )
     )
 

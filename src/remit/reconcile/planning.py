@@ -13,6 +13,7 @@ from remit.core.canonical import sha256_hex
 from remit.core.definition import function_of
 from remit.core.desired import ConfigFile, Desired
 from remit.core.live import Listed
+from remit.core.matching import Known, match_servers
 from remit.core.operations import Attach, Detach, Refresh
 from remit.core.plan import Plan
 from remit.core.planner import PlanRequest, make_plan
@@ -91,8 +92,9 @@ def _load(sizes: Sequence[int]) -> AssistantLoad:
 
 def check_scope(names: frozenset[str], desired: Desired, recorded: Recorded) -> None:
     """Refuse a `--server` that no file declares and nothing is registered for. Raises UsageError with a near name."""
-    registered = {each.name for each in recorded.servers if each.workspace == desired.workspace}
-    known = registered | {each.name for each in desired.servers}
+    # A server that was renamed goes by its new name only: under the old one there is nothing left to look at.
+    left = {each.name for each in match_servers(desired, recorded).unclaimed}
+    known = left | {each.name for each in desired.servers}
     for name in sorted(names - known):
         near = nearest(name, known)
         raise UsageError(
@@ -103,13 +105,17 @@ def check_scope(names: frozenset[str], desired: Desired, recorded: Recorded) -> 
 
 
 def check_acceptances(
-    acceptances: Iterable[Acceptance], plan: Plan, recorded: Recorded, discovery: Sequence[DiscoveryLine]
+    acceptances: Iterable[Acceptance],
+    plan: Plan,
+    desired: Desired,
+    recorded: Recorded,
+    discovery: Sequence[DiscoveryLine],
 ) -> None:
     """Refuse an `--accept` whose address is nothing's. Raises UsageError with a near address.
 
     An address that exists and needs no acceptance any more is fine: the same command line may run twice.
     """
-    known = frozenset(_addresses(plan, recorded, discovery))
+    known = frozenset(_addresses(plan, desired, recorded, discovery))
     for acceptance in acceptances:
         if acceptance.address not in known:
             near = nearest(acceptance.address, known)
@@ -120,8 +126,11 @@ def check_acceptances(
             )
 
 
-def _addresses(plan: Plan, recorded: Recorded, discovery: Sequence[DiscoveryLine]) -> Iterator[str]:
+def _addresses(plan: Plan, desired: Desired, recorded: Recorded, discovery: Sequence[DiscoveryLine]) -> Iterator[str]:
     names = {each.server_id: each.name for each in recorded.servers}
+    for name, match in match_servers(desired, recorded).matches.items():
+        if isinstance(match, Known):
+            names[match.registration.server_id] = name
     for each in recorded.attachments:
         yield attachment_address(each.assistant, each.provider_name)
         yield tool_address(names.get(each.server_id, each.server_id), each.remote_name)

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from remit.cli.apply_run import ApplyFlags, run_apply
-from remit.cli.options import format_choice, plan_options
+from remit.cli.options import finite, format_choice, plan_options
 from remit.cli.session import PlanFlags
 
 __all__ = ["command"]
@@ -21,6 +21,7 @@ __all__ = ["command"]
 @click.option(
     "--lock-timeout",
     type=click.FloatRange(min=0, max=3600),
+    callback=finite,
     default=10.0,
     show_default=True,
     metavar="SECONDS",
