@@ -151,3 +151,11 @@ def test_an_error_as_a_document_carries_its_exit_code():
         "format_version": "1.0",
         "error": {"code": "usage", "message": "no such option", "place": None, "hint": "see --help", "exit_code": 64},
     }
+
+
+def test_a_quoted_line_holds_no_workflow_command_and_the_caret_still_fits():
+    diagnostic = Diagnostic(code="x", message="y", source=Source("mcp.yaml", 3, 12), excerpt='"##[error]": 2')
+    assert diagnostics_text([diagnostic], colour=False).splitlines()[1:3] == [
+        r'  3 | "\x23#[error]": 2',
+        "    |               ^",
+    ]

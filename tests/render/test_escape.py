@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remit.render.escape import escape_json, escape_terminal, well_formed
+from remit.render.escape import escape_json, escape_terminal, harmless_json, well_formed
 
 HOSTILE = st.text(
     alphabet=st.one_of(
@@ -92,3 +92,18 @@ def test_well_formed_text_has_utf8_bytes_and_is_else_unchanged(text: str):
     kept.encode("utf-8")
     assert json.loads(json.dumps(kept)) == kept
     assert kept == text or any(0xD800 <= ord(character) <= 0xDFFF for character in text)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [(":", r"\x3a"), (" :", r" \x3a"), ("a:", "a:"), ("##teamcity[x]", r"\x23#teamcity[x]"), ("##9[x]", "##9[x]")],
+)
+def test_what_could_begin_a_command_together_with_our_own_words_is_broken_too(text: str, shown: str):
+    assert escape_terminal(text) == shown
+
+
+@given(HOSTILE)
+def test_json_for_a_log_is_the_same_json(text: str):
+    written = harmless_json(json.dumps({text: [text]}, indent=2))
+    assert json.loads(written) == {text: [text]}
+    assert "##[" not in written

@@ -11,7 +11,7 @@ from typing import TypedDict
 
 from remit.core.diagnostics import Diagnostic, Severity, Source
 from remit.errors import RemitError
-from remit.render.escape import escape_character, escape_terminal, is_visible, well_formed
+from remit.render.escape import begins_command, escape_character, escape_terminal, is_visible, well_formed
 from remit.render.layout import Painter, Style, counted
 from remit.render.shapes import FORMAT_VERSION, ProblemDocument, SourceDocument
 
@@ -167,8 +167,8 @@ def _windowed(line: str, index: int) -> tuple[str, int]:
     Both scans are bounded by the window, so that a line of a megabyte costs no more than a short one.
     """
     index = min(max(index, 0), len(line))
-    behind = [_glyph(character) for character in reversed(line[max(0, index - _WINDOW) : index])]
-    ahead = [_glyph(character) for character in line[index : index + _WINDOW]]
+    behind = [_glyph(line, place) for place in reversed(range(max(0, index - _WINDOW), index))]
+    ahead = [_glyph(line, place) for place in range(index, min(len(line), index + _WINDOW))]
     whole = sum(width for _, width in behind) + sum(width for _, width in ahead) <= _WINDOW
     before = len(behind) if whole else _fitting(behind, _WINDOW * 2 // 3)
     used = sum(width for _, width in behind[:before])
@@ -184,11 +184,12 @@ def _fitting(glyphs: Sequence[tuple[str, int]], room: int) -> int:
     return sum(total <= room for total in accumulate(width for _, width in glyphs))
 
 
-def _glyph(character: str) -> tuple[str, int]:
-    """What stands for a character, and how many terminal columns it takes."""
+def _glyph(line: str, place: int) -> tuple[str, int]:
+    """What stands for a character of a line, and how many terminal columns it takes."""
+    character = line[place]
     if character == "\t":
         return "    ", 4
-    if not is_visible(character):
+    if not is_visible(character) or begins_command(line, place):
         escaped = escape_character(character)
         return escaped, len(escaped)
     if unicodedata.combining(character):

@@ -10,7 +10,15 @@ import re
 
 from remit.core.canonical import Json
 
-__all__ = ["escape_character", "escape_json", "escape_terminal", "is_visible", "well_formed"]
+__all__ = [
+    "begins_command",
+    "escape_character",
+    "escape_json",
+    "escape_terminal",
+    "harmless_json",
+    "is_visible",
+    "well_formed",
+]
 
 _INVISIBLE = frozenset(
     chr(point)
@@ -30,7 +38,8 @@ _INVISIBLE = frozenset(
 """Characters that `str.isprintable` lets through although nobody sees them."""
 
 _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\\": r"\\"}
-_COMMAND = re.compile(r"\A(?P<space> *):(?=:|\Z)|#(?=#[A-Za-z]*\[)")
+_BRACKETED = re.compile(r"#(?=#[A-Za-z]*\[)")
+_COMMAND = re.compile(rf"\A(?P<space> *):(?=:|\Z)|{_BRACKETED.pattern}")
 """`::name` begins a workflow command after spaces at the start of a line; `##[name]` and `##vso[name]` anywhere.
 
 A colon alone is broken too: our own may follow it.
@@ -70,6 +79,19 @@ def escape_json(value: Json, *, limit: int = 200) -> str:
     shown = "".join(each if is_visible(each) else escape_character(each) for each in text[:limit])
     safe = shown if len(text) <= limit else _shortened(shown, len(text))
     return _COMMAND.sub(_neutral, safe)
+
+
+def begins_command(text: str, index: int) -> bool:
+    """Whether `##[name]` or `##vso[name]` begins at an index: a CI runner obeys these wherever they stand in a line."""
+    return _BRACKETED.match(text, index) is not None
+
+
+def harmless_json(document: str) -> str:
+    r"""JSON as it was, for a log: what would begin a workflow command inside a string is spelled with `\u0023`.
+
+    `::name` cannot begin a line of JSON, as every string stands behind its quote.
+    """
+    return _BRACKETED.sub(r"\\u0023", document)
 
 
 def well_formed(text: str) -> str:

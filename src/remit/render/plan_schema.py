@@ -56,7 +56,7 @@ def drift_schema() -> _Schema:
     return {
         "$schema": _DIALECT,
         "title": "remit drift",
-        "description": "What `remit drift --format json` prints; see docs/drift.md.",
+        "description": "What `remit drift --format json` prints; see docs/ci.md.",
         **_closed(
             {
                 **{name: parts[name] for name in shared},
