@@ -18,7 +18,7 @@ the server is left. `./run interop` runs it and writes this page; `./run test` r
 
 *Era* is how the connection was negotiated: `modern` by `server/discover`, `legacy` by `initialize`. *Unusable* counts tools
 that are advertised and quarantined. *Seconds* is one whole `remit discover` of that server alone, with the starts of remit and
-of the server in it where remit starts it.
+of the server in it where remit starts it: by the clock, on the machine that wrote the page, busy or not.
 
 | server | package | version | transport | era | protocol | tools | unusable | seconds | date |
 |---|---|---|---|---|---|---:|---:|---:|---|
