@@ -128,6 +128,7 @@ def _apply_fresh(run: _Run, request: PlanRequest) -> ExitCode:
     if run.session.store is None and not (approved.report.plan.operations or run.flags.create_db):
         # Nothing to do is no leave to create a database.
         _tell(run, Applied(plan=plan, done=()))
+        _publish(run, planned.document, None)
         return plan_exit(plan, detailed=run.flags.detailed)
     if run.flags.out is not None:
         write_plan(run.flags.out, approved.document)
