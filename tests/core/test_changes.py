@@ -82,6 +82,13 @@ TEXT_AND_ORDER: list[Row] = [
     ("order of types", argument({"type": ["null", "string"]}), argument({"type": ["string", "null"]}), {C}, {C}),
     ("order of an enum of objects", argument({"enum": [{"x": 1}, 2]}), argument({"enum": [2, {"x": 1}]}), {C}, {C}),
     ("order under oneOf", argument({"oneOf": [{"enum": [1, 2]}]}), argument({"oneOf": [{"enum": [2, 1]}]}), {C}, {C}),
+    (
+        "a description at depth",
+        argument({"anyOf": [{"type": "array", "items": argument({"not": {"description": "x", "const": 1}})}]}),
+        argument({"anyOf": [{"type": "array", "items": argument({"not": {"description": "y", "const": 1}})}]}),
+        {T},
+        {T},
+    ),
     ("1 and 1.0", argument({"minimum": 1}), argument({"minimum": 1.0}), {C}, {C}),
     ("1 and true", argument({"const": 1}), argument({"const": True}), {B}, {B}),
 ]
@@ -103,6 +110,11 @@ VALUES: list[Row] = [
     ("minimum falls", argument({"minimum": 2}), argument({"minimum": 1}), {C}, {B}),
     ("minimum comes", argument({}), argument({"minimum": 1}), {B}, {C}),
     ("int64 maximum by one", argument({"maximum": INT64 - 1}), argument({"maximum": INT64}), {C}, {B}),
+    ("int64 maximum as a float", argument({"maximum": INT64}), argument({"maximum": float(INT64)}), {C}, {B}),
+    ("a float's last digit", argument({"maximum": 0.3}), argument({"maximum": 0.30000000000000004}), {C}, {B}),
+    ("a float in another spelling", argument({"maximum": 1e2}), argument({"maximum": 100}), {C}, {C}),
+    ("minus zero", argument({"minimum": -0.0}), argument({"minimum": 0}), {C}, {C}),
+    ("multipleOf of floats", argument({"multipleOf": 0.01}), argument({"multipleOf": 0.1}), {B}, {B}),
     ("maximum falls", argument({"maximum": 2}), argument({"maximum": 1}), {B}, {C}),
     ("exclusive to inclusive", argument({"exclusiveMinimum": 1}), argument({"minimum": 1}), {C}, {C, B}),
     ("exclusiveMaximum", argument({"exclusiveMaximum": 2}), argument({"exclusiveMaximum": 3}), {C}, {B}),
@@ -284,6 +296,27 @@ LOGIC: list[Row] = [
     ),
     ("an allOf branch", argument({"allOf": [{"minimum": 1}]}), argument({"allOf": []}), {C}, {B}),
     ("oneOf grows", argument({"oneOf": [{"const": 1}]}), argument({"oneOf": [{"const": 1}, {"const": 2}]}), {B}, {B}),
+    (
+        "oneOf in another order",
+        argument({"oneOf": [{"const": 1}, {"const": 2}]}),
+        argument({"oneOf": [{"const": 2}, {"const": 1}]}),
+        {C},
+        {C},
+    ),
+    (
+        "oneOf of objects in another order",
+        argument({"oneOf": [argument({"type": "string"}), {"type": "null"}]}),
+        argument({"oneOf": [{"type": "null"}, argument({"type": "string"})]}),
+        {C},
+        {C},
+    ),
+    (
+        "oneOf in another order, and one alternative widens",
+        argument({"oneOf": [{"minimum": 1}, {"type": "null"}]}),
+        argument({"oneOf": [{"type": "null"}, {"minimum": 0}]}),
+        {B},
+        {B},
+    ),
     ("oneOf widens", argument({"oneOf": [{"minimum": 1}]}), argument({"oneOf": [{"minimum": 0}]}), {B}, {B}),
     ("under not", argument({"not": {"type": "integer"}}), argument({"not": {"type": "number"}}), {B}, {B}),
     ("under if", argument({"if": {"minimum": 1}}), argument({"if": {"minimum": 0}}), {B}, {B}),
@@ -312,6 +345,13 @@ REFERENCES: list[Row] = [
         referring("B", {"type": "number"}),
         {C},
         {C, B},
+    ),
+    (
+        "a definition moves below its user",
+        referring("A", {"type": "string"}),
+        argument({"$ref": "#/properties/a/$defs/A", "$defs": {"A": {"type": "string"}}}),
+        {C},
+        {C},
     ),
     ("definitions to $defs", referring("A", {}), {**argument({"$ref": "#/definitions/A"}), "definitions": {"A": {}}}, {C}, {C}),
     ("a reference is written out", referring("A", {"type": "string"}), argument({"type": "string"}), {C}, {C}),
@@ -423,6 +463,35 @@ def test_an_edit_of_an_output_has_its_classes(
 
     assert classes_of(changes) == classes
     assert changes == tuple(change for change in changes if change.path[0] == "outputSchema")
+
+
+def test_the_order_of_keys_is_no_change() -> None:
+    schema = argument({"type": "object", "properties": {"x": {"maximum": 1, "minimum": 0}}}, required=["a"])
+    turned: JsonObject = {
+        "required": ["a"],
+        "properties": {"a": {"properties": {"x": {"minimum": 0, "maximum": 1}}, "type": "object"}},
+        "type": "object",
+    }
+
+    assert (taking(schema), definition_diff(taking(schema), taking(turned))) == (taking(turned), ())
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"readOnlyHint": True}, {"readOnlyHint": False}),
+        ({"readOnlyHint": False}, {"readOnlyHint": True}),
+        ({"destructiveHint": True}, {}),
+        ({}, {"destructiveHint": False}),
+        ({"vendor": {"a": [1]}}, {"vendor": {"a": [2]}}),
+    ],
+)
+def test_an_annotation_that_flips_is_a_claim_in_either_direction(before: JsonObject, after: JsonObject) -> None:
+    changes = definition_diff(
+        Definition.of(input_schema={}, annotations=before), Definition.of(input_schema={}, annotations=after)
+    )
+
+    assert classes_of(changes) == {K}
 
 
 def test_what_a_server_claims_is_claims_and_its_title_is_text() -> None:

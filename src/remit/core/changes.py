@@ -111,7 +111,7 @@ def _class_of(change: Change, comparisons: _Comparisons) -> ChangeClass:
     if part in _TEXT_PARTS:
         return ChangeClass.TEXT
     if part == "annotations":
-        return ChangeClass.TEXT if change.path[1:] == ("title",) else ChangeClass.CLAIMS
+        return ChangeClass.TEXT if change.path[1:2] == ("title",) else ChangeClass.CLAIMS
     if part not in _SCHEMA_PARTS:
         return ChangeClass.BREAKING
     pair = comparisons[str(part)]
@@ -182,7 +182,9 @@ def _is_compatible(change: Change, place: _Place, pair: Comparison) -> bool:
     entangled = pair.old.entangled or pair.new.entangled
     uses = pair.old.uses.get(place.pointer, frozenset()) | pair.new.uses.get(place.pointer, frozenset())
     if entangled or Use.OPAQUE in uses:
-        return pair.identical(place.old, place.new) or _keyword_unchanged(place, pair)
+        # Around an alternative that only moved stands a schema that says the same; where entangled, that proves nothing.
+        around = ((place.old, place.new),) if entangled else (*place.above, (place.old, place.new))
+        return any(pair.identical(old, new) for old, new in around) or _keyword_unchanged(place, pair)
     if Use.ASSERTED not in uses:
         return True
     # An edit is harmless where a schema around it follows as a whole: a branch of an anyOf that only moved.

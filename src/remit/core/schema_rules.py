@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import TypeAlias, cast
 
-from remit.core.canonical import Json, JsonObject
+from remit.core.canonical import Json, JsonObject, canonical_json
 from remit.core.schema_bounds import BOUND_RULES, UNORDERED, same_json, value_key
 from remit.core.schema_refs import ASSERTS_NOTHING, DEFINITIONS, Dialect, SchemaDocument
-from remit.core.schema_walk import LIST_OF_SCHEMAS, MAP_OF_SCHEMAS, ONE_SCHEMA
+from remit.core.schema_walk import LIST_OF_SCHEMAS, MAP_OF_SCHEMAS, ONE_SCHEMA, without_prose
 
 __all__ = ["Comparison", "accepts_anything", "asserts_nothing"]
 
@@ -61,6 +61,7 @@ class Comparison:
         self.output = output
         self._known: dict[_Pair, bool] = {}
         self._edits: dict[tuple[str, int, int], bool] = {}
+        self._identical: dict[_Pair, bool] = {}
         self._views: dict[int, JsonObject] = {}
         self._assumed: list[_Pair] = []
         self._pairs_left = _MOST_PAIRS
@@ -141,8 +142,14 @@ class Comparison:
         return keyword in old and keyword in new and self._same_value(keyword, old[keyword], new[keyword], set())
 
     def identical(self, old: Json, new: Json) -> bool:
-        """Whether two places assert the same, word for word: remarks, spelling of numbers and names of references aside."""
-        return self._same_schema(old, new, set())
+        """Whether two places assert the same, word for word: remarks, spelling of numbers and names of references aside.
+
+        The order of alternatives is no word either. Remembered, as every edit below a place asks about it again.
+        """
+        pair = (id(old), id(new))
+        if pair not in self._identical:
+            self._identical[pair] = self._same_schema(old, new, set())
+        return self._identical[pair]
 
     def _same_schema(self, old: Json, new: Json, met: set[_Pair]) -> bool:
         if not isinstance(old, Mapping) or not isinstance(new, Mapping):
@@ -175,6 +182,8 @@ class Comparison:
         before, after = _children(keyword, old), _children(keyword, new)
         if before is None or after is None:
             return same_json(old, new)
+        if keyword in _ALTERNATIVES and _same_in_any_order(_schemas(old), _schemas(new)):
+            return True
         return before.keys() == after.keys() and all(
             self._same_schema(before[step], after[step], met) for step in before
         )
@@ -215,6 +224,15 @@ class Comparison:
         document = self.old if old else self.new
         lists = schema is document.root or "properties" in schema
         return _Closed.CLOSED if lists and not self.output and id(schema) in document.alone else True
+
+
+_ALTERNATIVES = frozenset({"allOf", "anyOf", "oneOf"})
+
+
+def _same_in_any_order(old: Sequence[Json], new: Sequence[Json]) -> bool:
+    """Whether two lists hold the same schemas. One with a reference counts as different: its name says nothing."""
+    before, after = (sorted(canonical_json(without_prose(entry)) for entry in entries) for entries in (old, new))
+    return before == after and not any('"$ref"' in text for text in before)
 
 
 def _is_list(value: Json) -> bool:
