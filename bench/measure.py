@@ -29,20 +29,32 @@ class Spent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """A program of bench.child, where it runs, and the Python that runs it. It must exit with 0."""
+    """A program of bench.child, where it runs, and the Python that runs it. It must exit with 0.
+
+    `before` is called ahead of each run and does not count.
+    """
 
     name: str
     arguments: Sequence[str]
     folder: Path
     python: str = sys.executable
+    before: Callable[[], None] = lambda: None
 
 
-def measured(program: Program, *, times: int, before: Callable[[], None] = lambda: None) -> Spent:
-    """Run a program so many times, `before` ahead of each. Raises Failed where it exits with anything but 0."""
-    runs: list[tuple[float, int]] = []
+def measured(*programs: Program, times: int) -> tuple[Spent, ...]:
+    """Run programs so many times, in turn, so that what else the machine does meets them alike.
+
+    Raises Failed where one exits with anything but 0.
+    """
+    runs: list[list[tuple[float, int]]] = [[] for _ in programs]
     for _ in range(times):
-        before()
-        runs.append(_run(program))
+        for program, kept in zip(programs, runs, strict=True):
+            program.before()
+            kept.append(_run(program))
+    return tuple(_spent(kept) for kept in runs)
+
+
+def _spent(runs: Sequence[tuple[float, int]]) -> Spent:
     cpu, peaks = [run[0] for run in runs], [run[1] for run in runs]
     return Spent(cpu=statistics.median(cpu), peak=int(statistics.median(peaks)), runs=tuple(cpu))
 
