@@ -8,8 +8,9 @@ import pytest
 from tests.cli.workspace import Workspace, clean_environment, tool
 
 HEAVY = {
-    "alembic", "asyncio", "deepdiff", "httpx2", "jsonschema_rs", "mcp", "mcp_types", "pydantic", "rich", "sqlalchemy",
-    "sqlalchemy.orm", "watchfiles", "yaml",
+    "alembic", "anyio", "asyncio", "cryptography", "deepdiff", "httpx2", "jsonschema_rs", "mcp", "mcp_types", "pydantic",
+    "remit.reconcile.diff", "remit.upstream.discovery", "rich", "sqlalchemy", "sqlalchemy.orm", "starlette", "uvicorn",
+    "watchfiles", "yaml",
 }  # fmt: skip
 
 CONFIG = """\
