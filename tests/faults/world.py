@@ -120,10 +120,10 @@ class Here:
         answers: Mapping[str, Listed | Unreachable],
         *,
         accept: Iterable[Acceptance] = (),
-        store: Store | None = None,
+        agree: bool = True,
     ) -> Planned:
-        """List and plan; the detaches that come out are agreed to."""
-        recorded = (store or self.store()).recorded()
+        """List and plan; the detaches that come out are agreed to, unless `agree` is false."""
+        recorded = self.recorded()
         lines = asyncio.run(observe(wanted, recorded, FakeLister(answers), ObserveRequest(), SilentProgress()))
         inputs = Inputs(
             desired=wanted,
@@ -131,7 +131,7 @@ class Here:
             request=PlanRequest(diff=difference, accept=tuple(accept)),
             surroundings=Surroundings(dialect="sqlite", exists=True),
         )
-        return self._agreed(inputs, recorded)
+        return self._agreed(inputs, recorded) if agree else inputs.plan_from(recorded)
 
     def plan_accepting_all(self, wanted: Desired, answers: Mapping[str, Listed | Unreachable]) -> Planned:
         """As `plan`, with everything accepted that is held."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from remit.errors import StoreError
 from remit.store.faults import translated
 from remit.store.location import Location, exists
-from remit.store.sqlite import SqliteFile, begin_writing, check_file
+from remit.store.sqlite import SqliteFile, begin_writing
 from remit.store.store import DatabaseStore
 from remit.store.versions import needs_upgrade
 
@@ -52,8 +52,9 @@ def create_or_upgrade(location: Location) -> UpgradeOutcome:
     with translated(str(path)):
         if not exists(location) and _create(path):
             return UpgradeOutcome.CREATED
-        check_file(path)
-        return UpgradeOutcome.UPGRADED if _upgrade(path) else UpgradeOutcome.UNCHANGED
+        # Looked at without a trace first: opening for writing alone puts a stranger's file into WAL mode for good.
+        missing = SqliteFile(path).read(lambda connection: needs_upgrade(connection, str(path)))
+        return UpgradeOutcome.UPGRADED if missing and _upgrade(path) else UpgradeOutcome.UNCHANGED
 
 
 def _create(path: Path) -> bool:
