@@ -356,6 +356,8 @@ def _server_operation(
             before, after = facts, None
         case UpdateServer() | RenameServer():
             before, after, changes = operation.before, operation.after, operation.changes
+        case _:
+            assert_never(operation)
     return {
         "op": cast("_ServerOp", operation.op.value),
         **_head(operation),
@@ -381,6 +383,8 @@ def _assistant_operation(
         case UpdateAssistant():
             before, after = _assistant(operation.before), _assistant(operation.after)
             changes = _changed_fields(before, after)
+        case _:
+            assert_never(operation)
     return {
         "op": cast("_AssistantOp", operation.op.value),
         **_head(operation),

@@ -7,7 +7,7 @@ every text in one is escaped here, as a saved file may come from anyone.
 import shlex
 from collections.abc import Sequence
 from itertools import groupby
-from typing import cast
+from typing import assert_never, cast
 
 from remit.core.canonical import Json
 from remit.core.operations import Reason
@@ -153,6 +153,8 @@ def _tool_words(operation: ToolOperationDocument) -> str:
             )
         case "rename_alias":
             return f"becomes {escape_terminal(operation['after']['provider_name'])}"
+        case _:
+            assert_never(operation["op"])
 
 
 def _word(value: Json) -> str:

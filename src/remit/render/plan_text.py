@@ -7,6 +7,7 @@ shown with its time, not its age.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import assert_never
 
 from remit.core.plan import SAFEGUARD_CODES
 from remit.render.escape import escape_terminal
@@ -125,6 +126,8 @@ def observed_words(entry: DiscoveryDocument, room: int) -> str:
         case "skipped":
             words = SKIP_WORDS.get(entry["reason"], escape_terminal(entry["reason"]))
             return f"not asked: {words}{_last_good(entry['last_good'])}"
+        case _:
+            assert_never(entry["status"])
 
 
 def _last_good(kept: LastGoodDocument | None) -> str:

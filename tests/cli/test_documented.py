@@ -1,0 +1,53 @@
+"""What the documentation tells people to type exists."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+
+from remit.cli.main import cli
+
+ROOT = Path(__file__).parents[2]
+PAGES = ("README.md", "docs/ci.md")
+CONTEXT = click.Context(cli)
+
+
+def commands_in(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Each `remit COMMAND ...` of a text with its long flags, up to the end of the line or the code span."""
+    for found in re.finditer(r"(?:^|[`$(\s\[])remit ([a-z]+)((?: +[^\s`|>#)\]]+)*)", text, re.MULTILINE):
+        if found[1] in cli.list_commands(CONTEXT):
+            yield found[1], re.findall(r"--[a-z-]+", found[2])
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_flag_that_is_shown_belongs_to_its_command(page: str):
+    shown = list(commands_in((ROOT / page).read_text("utf-8")))
+    assert len(shown) > 10
+    for name, flags in shown:
+        command = cli.get_command(CONTEXT, name)
+        assert command is not None
+        known = {flag for parameter in command.params for flag in parameter.opts}
+        assert set(flags) <= known, name
+
+
+def test_the_readme_lists_every_command():
+    listed = set(re.findall(r"^\| `remit ([a-z]+)", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE))
+    assert listed == set(cli.list_commands(CONTEXT))
+
+
+def test_the_recipes_are_yaml_with_jobs_that_run_remit():
+    blocks = re.findall(r"^```yaml\n(.*?)^```", (ROOT / "docs/ci.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    github, comment, gitlab = map(yaml.safe_load, blocks)
+    assert list(github["jobs"]) == ["plan", "apply", "drift"]
+    assert "remit show plan.json --format markdown" in comment[0]["run"]
+    assert {job: [line for line in gitlab[job]["script"] if "remit" in line] for job in ("plan", "apply", "drift")} == {
+        "plan": [
+            "remit plan --out plan.json --summary summary.json",
+            "remit show plan.json --format markdown > plan.md",
+        ],
+        "apply": ["remit apply --auto-approve --summary summary.json"],
+        "drift": ["remit drift --summary summary.json"],
+    }
