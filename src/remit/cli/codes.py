@@ -52,11 +52,12 @@ CODES: Mapping[str, Explanation] = {
 
 
 def all_codes() -> Mapping[str, Explanation]:
-    """Codes of all packages, by slug."""
+    """Codes of all packages and words of a plan, by slug; a code of its own outweighs a word."""
     from remit.config.codes import CODES as CONFIG_CODES
     from remit.core.codes import PLAN_CODES
+    from remit.core.explanations import PLAN_WORDS
     from remit.reconcile.codes import CODES as RECONCILE_CODES
     from remit.store.codes import CODES as STORE_CODES
     from remit.upstream.codes import CODES as UPSTREAM_CODES
 
-    return {**PLAN_CODES, **CONFIG_CODES, **STORE_CODES, **UPSTREAM_CODES, **RECONCILE_CODES, **CODES}
+    return {**PLAN_WORDS, **PLAN_CODES, **CONFIG_CODES, **STORE_CODES, **UPSTREAM_CODES, **RECONCILE_CODES, **CODES}
