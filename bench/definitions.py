@@ -35,7 +35,12 @@ def _tool(server: str, name: str, number: int) -> Mapping[str, Any]:
         "inputSchema": {
             "type": "object",
             "properties": {
-                "number": {"type": "integer", "minimum": 1, "maximum": 10_000 + number, "description": f"The {noun}."},
+                "number": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "maximum": 10_000 + number,
+                    "description": f"The {noun} in {server}.",
+                },
                 "filter": _filter(noun),
                 "labels": {
                     "type": "array",
