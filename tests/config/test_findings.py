@@ -245,7 +245,7 @@ def test_different_mistakes_all_come_out_in_the_order_of_the_file() -> None:
 def test_findings_between_two_entries_name_the_line_of_the_first() -> None:
     text = server(HTTP) + "    - name: s\n      url: https://x.example.com/mcp\n      url: https://y.example.com/mcp\n"
     assert [(each.code, each.message) for each in findings_of(text)] == [
-        ("duplicate-name", "line 4 has a server of this name already; case does not count"),
+        ("duplicate-name", "line 4 has a server `s` already; case does not count"),
         ("duplicate-endpoint", "this is the same endpoint as in line 5"),
         ("duplicate-key", "`url` is given twice, in line 7 and in line 8"),
     ]
@@ -255,13 +255,41 @@ def test_the_hint_says_what_would_be_right() -> None:
     def hint(text: str) -> str | None:
         return findings_of(text)[0].hint
 
-    assert hint(server(STDIO, "enabled: no")) == "write `false`, without quotes"
+    assert hint(server(STDIO, "enabled: no")) == "`no` is text in YAML 1.2; write `false`"
+    assert hint(server(STDIO, "enabled: 'no'")) == "write `false`, without quotes"
     assert hint(server(STDIO, "timeout_seconds: '30'")) == "write it without quotes"
     assert hint(server("command: [{python}]")) == 'write "{python}" in quotes'
     assert hint(server(STDIO).replace("name: s", "name: Azure MCP Server 2")) == "add `namespace: azure_mcp_server_2`"
     assert hint(server(STDIO).replace("name: s", "name: 42")) == 'write "42" in quotes'
     assert hint(server(STDIO, "args: [a]")) == "arguments follow the program in `command: [program, argument]`"
     assert hint("version: 1\nmcp:\n  servers:\n") == "write `[]` if there are none, or delete the key"
+
+
+def test_a_wrong_name_is_named_and_one_that_may_be_a_secret_is_not() -> None:
+    def messages(name: str, alias: str) -> list[str]:
+        text = (
+            server(STDIO)
+            + f"assistants: [{{name: a, tools: [{{server: {name}, include: [x], aliases: {{x: {alias}}}}}]}}]\n"
+        )
+        return [each.message for each in findings_of(text)]
+
+    rule = "letters, digits, _ and - are allowed, at most 64, a letter first: what every model provider accepts"
+    assert messages("other", "9 lives") == [
+        "no server `other` is declared",
+        f"`9 lives` is not an alias: {rule}",
+    ]
+    secret = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822c"
+    assert messages(secret, secret) == ["no server of this name is declared", f"`x` is not an alias: {rule}"]
+
+
+def test_a_misspelt_key_is_one_mistake_and_not_a_missing_one_too() -> None:
+    text = "version: 1\nmcp: {servers: [{nmae: s, comand: [x]}]}\nassistants: [{name: a, tools: [{sever: s, include: [x]}]}]\n"
+
+    assert [(each.code, each.message, each.hint) for each in findings_of(text)] == [
+        ("unknown-key", "`nmae` is no key of `server`", "did you mean `name`?"),
+        ("unknown-key", "`comand` is no key of `server`", "did you mean `command`?"),
+        ("unknown-key", "`sever` is no key of `selection`", "did you mean `server`?"),
+    ]
 
 
 def test_a_server_without_a_name_makes_no_selection_look_wrong() -> None:

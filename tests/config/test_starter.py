@@ -8,7 +8,10 @@ def test_the_untouched_starter_holds_and_asks_for_nothing() -> None:
     text = starter_text("Acme Ops")
     desired = desired_of(text)
     assert (desired.workspace, desired.servers, desired.assistants) == ("acme-ops", (), ())
-    assert [each.code for each in findings_of(text)] == ["no-servers"]
+    assert [(each.code, each.hint) for each in findings_of(text)] == [
+        ("no-servers", "delete the `# ` before the example in this file, or add one under `mcp.servers`")
+    ]
+    assert [each.hint for each in findings_of("version: 1\n")] == ["add one under `mcp.servers`"]
 
 
 def test_the_starter_with_its_example_uncommented_holds_without_a_warning() -> None:

@@ -59,7 +59,7 @@ def test_the_nearest_name_is_the_one_that_was_probably_meant(wanted: str, near: 
     assert nearest(wanted, ["search", "list", "research_papers"]) == near
 
 
-EMPTY = Unreachable(reason=UnreachableReason.EMPTY, detail="the server lists no tools, the last good listing had 2")
+EMPTY = Unreachable(reason=UnreachableReason.EMPTY, detail="lists no tools, the last good listing had 2")
 
 
 @pytest.mark.parametrize(

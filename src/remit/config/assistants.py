@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from remit.config.credentials import is_showable
 from remit.config.findings import Findings
 from remit.config.nodes import MapNode, Scalar
 from remit.core.addresses import assistant_address, nearest
@@ -39,7 +40,7 @@ def read_assistants(root: MapNode, declared: Declared, findings: Findings) -> tu
             findings.add(
                 "duplicate-name",
                 name.source,
-                f"line {first.source.line} has an assistant of this name already; case does not count",
+                f"line {first.source.line} has {_named('an assistant', name.text)} already; case does not count",
                 address=assistant_address(name.text),
             )
         found.append(_Reading(declared, findings, assistant_address(name.text)).assistant(node, name))
@@ -81,7 +82,12 @@ class _Reading:
         if known is not None and server.text not in known:
             near = nearest(server.text[:64], known)
             hint = f"did you mean `{near}`?" if near else "declare it under `mcp.servers`"
-            self._add("unknown-server", server, "no server of this name is declared", hint)
+            message = (
+                f"no server `{server.text}` is declared"
+                if is_showable(server.text)
+                else "no server of this name is declared"
+            )
+            self._add("unknown-server", server, message, hint)
         first = self.servers.setdefault(server.text, server)
         if first is not server:
             message = f"this assistant selects from the server in line {first.source.line} already"
@@ -123,6 +129,10 @@ class _Reading:
 
     def _add(self, code: str, node: Scalar, message: str, hint: str) -> None:
         self.findings.add(code, node.source, message, hint=hint, address=self.address)
+
+
+def _named(kind: str, name: str) -> str:
+    return f"{kind} `{name}`" if is_showable(name) else f"{kind} of this name"
 
 
 class _Matcher:

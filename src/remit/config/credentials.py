@@ -20,6 +20,7 @@ __all__ = [
     "credential_in_text",
     "credential_in_url",
     "is_secret_name",
+    "is_showable",
     "looks_random",
     "mask_line",
     "secret_field_literal",
@@ -52,6 +53,7 @@ _HARMLESS_ENDINGS = frozenset(
 """A name that ends so speaks about a credential without being one: TOKEN_URL, SECRET_NAME, PASSWORD_FILE."""
 
 _QUERY_NAMES = frozenset({"KEY", "SIG", "SIGNATURE", "AUTH"})
+_MAX_SHOWN = 64
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NOT_WORD = re.compile(r"[^A-Za-z0-9]+")
 
@@ -152,6 +154,11 @@ def credential_in_text(text: str, *, hexadecimal: bool = True) -> str | None:
         if any(looks_random(word, hexadecimal=hexadecimal) for word in _unexplained_words(part)):
             return "a long random text"
     return None
+
+
+def is_showable(text: str) -> bool:
+    """Whether a name that a file gives may be repeated in a message: short, visible, and no secret by its looks."""
+    return 0 < len(text) <= _MAX_SHOWN and text.isascii() and text.isprintable() and not looks_random(text)
 
 
 def looks_random(word: str, *, hexadecimal: bool = True) -> bool:

@@ -51,7 +51,6 @@ def read_file(path: Path, display: str) -> FileText | tuple[Diagnostic, ...]:
 
 
 def _content(path: Path, display: str) -> bytes | Diagnostic:
-    source = Source(display, 1, 1)
     try:
         # Opening a named pipe would wait for a writer for ever.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
@@ -59,24 +58,24 @@ def _content(path: Path, display: str) -> bytes | Diagnostic:
         return Diagnostic(
             code="config-missing",
             message="there is no such file",
-            source=source,
+            address=display,
             hint="`remit init` writes a starter; `-f FILE` names another file",
         )
     except (OSError, ValueError) as error:
-        return _unreadable(source, error)
+        return _unreadable(display, error)
     try:
-        return _read(descriptor, source)
+        return _read(descriptor, display)
     except OSError as error:
-        return _unreadable(source, error)
+        return _unreadable(display, error)
     finally:
         os.close(descriptor)
 
 
-def _read(descriptor: int, source: Source) -> bytes | Diagnostic:
+def _read(descriptor: int, display: str) -> bytes | Diagnostic:
     before = os.fstat(descriptor)
     if not stat.S_ISREG(before.st_mode):
         return Diagnostic(
-            code="config-unreadable", message="this is not a regular file", source=source, hint="name a file"
+            code="config-unreadable", message="this is not a regular file", address=display, hint="name a file"
         )
     with os.fdopen(descriptor, "rb", closefd=False) as stream:
         content = stream.read(MAX_BYTES + 1)
@@ -86,22 +85,22 @@ def _read(descriptor: int, source: Source) -> bytes | Diagnostic:
         return Diagnostic(
             code="config-unreadable",
             message="the file was written to while it was read",
-            source=source,
+            address=display,
             hint="run the command again when the editor is done",
         )
     if len(content) > MAX_BYTES:
         return Diagnostic(
-            code="config-too-large", message=f"the file is larger than {MAX_BYTES // 1024 // 1024} MiB", source=source
+            code="config-too-large", message=f"the file is larger than {MAX_BYTES // 1024 // 1024} MiB", address=display
         )
     return content
 
 
-def _unreadable(source: Source, error: OSError | ValueError) -> Diagnostic:
+def _unreadable(display: str, error: OSError | ValueError) -> Diagnostic:
     reason = error.strerror if isinstance(error, OSError) and error.strerror else "the path cannot be opened"
     return Diagnostic(
         code="config-unreadable",
         message=f"the file cannot be read: {reason}",
-        source=source,
+        address=display,
         hint="`remit init` writes a starter; check the path and its permissions",
     )
 

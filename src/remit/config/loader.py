@@ -61,6 +61,8 @@ def load_texts(files: Sequence[FileText], base_dir: Path) -> LoadResult:
     findings = Findings({each.file.path: each.text for each in files})
     roots = [root for each in files if (root := _tree(each, findings))]
     desired = _desired(roots[0], tuple(each.file for each in files), findings) if roots else None
+    if desired is not None and not desired.servers and not findings.rejecting:
+        _warn_of_nothing(roots[0], findings, example=any("\n# mcp:\n" in each.text for each in files))
     diagnostics = findings.diagnostics()
     if desired is None or findings.rejecting:
         return Rejected(diagnostics=diagnostics)
@@ -81,8 +83,6 @@ def _desired(root: MapNode, files: tuple[ConfigFile, ...], findings: Findings) -
     entries = read_servers(mcp, findings)
     declared = Declared(servers=_names(mcp, entries), reserved=reserved | {fold(name) for name in RESERVED_NAMES})
     assistants = read_assistants(root, declared, findings)
-    if not entries and not findings.rejecting:
-        _warn_of_nothing(root, findings)
     return Desired(
         workspace=root.text("workspace") or _DEFAULT_WORKSPACE,
         owner=root.text("owner") or _DEFAULT_OWNER,
@@ -102,11 +102,14 @@ def _names(mcp: MapNode | None, entries: tuple[ServerEntry, ...]) -> Mapping[str
     return names if count == len(entries) else None
 
 
-def _warn_of_nothing(root: MapNode, findings: Findings) -> None:
+def _warn_of_nothing(root: MapNode, findings: Findings, *, example: bool) -> None:
+    """Say that nothing is declared; `example` is whether the file still holds the one that `remit init` wrote."""
     findings.add(
         "no-servers",
         Source(root.file, root.source.line, 1),
         "the file declares no server",
-        hint="add one under `mcp.servers`; `remit init` writes an example",
+        hint="delete the `# ` before the example in this file, or add one under `mcp.servers`"
+        if example
+        else "add one under `mcp.servers`",
         severity=Severity.WARNING,
     )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from remit.config.connections import read_connection, read_endpoint
+from remit.config.credentials import is_showable
 from remit.config.findings import Findings
 from remit.config.layout import NAME_PATTERN, NAMESPACE_PATTERN
 from remit.config.nodes import MapNode, Node, Scalar
@@ -135,10 +136,12 @@ def _check_names(entries: tuple[ServerEntry, ...], findings: Findings) -> None:
         # Case-folded: two servers that differ by case alone have addresses that nobody tells apart.
         first = seen.setdefault(entry.name.text.casefold(), entry.name)
         if first is not entry.name:
+            name = entry.name.text
+            shown = f"a server `{name}`" if is_showable(name) else "a server of this name"
             findings.add(
                 "duplicate-name",
                 entry.name.source,
-                f"line {first.source.line} has a server of this name already; case does not count",
+                f"line {first.source.line} has {shown} already; case does not count",
                 address=server_address(entry.name.text),
             )
 

@@ -5,11 +5,11 @@ may be a secret in the wrong place; keys and the words of a choice are. What sev
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from typing import assert_never
 
-from remit.config.credentials import looks_random
+from remit.config.credentials import is_showable
 from remit.config.findings import Findings
 from remit.config.nodes import Kind, ListNode, MapNode, Node, Scalar, Unusable, kind_of
 from remit.config.shapes import (
@@ -31,6 +31,8 @@ __all__ = ["check_shape"]
 
 _REFERENCE_FORM = re.compile(r"\$\{|\$[A-Za-z_]")
 _MAX_DIGITS = 30
+_NAMED = frozenset({"invalid-alias", "invalid-name", "invalid-namespace"})
+"""Codes whose wrong value is a name, which may be repeated."""
 _FLAG_WORDS: Mapping[str, str] = {
     "true": "true", "yes": "true", "on": "true", "y": "true", "false": "false", "no": "false", "off": "false", "n": "false",
 }  # fmt: skip
@@ -108,19 +110,23 @@ class _Check:
                 hint="delete it; type the text anew instead of pasting it",
             )
         elif shape.pattern and not _whole(shape.pattern).match(text):
-            self._findings.add(shape.code, node.source, f"{label} is not {shape.what}: {shape.rule}")
+            shown = f"`{text}`" if shape.code in _NAMED and is_showable(text) else label
+            self._findings.add(shape.code, node.source, f"{shown} is not {shape.what}: {shape.rule}")
 
     def _flag(self, node: Node, label: str) -> None:
         if isinstance(node, Scalar) and node.kind is Kind.FLAG:
             return
         meant = _FLAG_WORDS.get(node.text.strip().lower()) if isinstance(node, Scalar) else None
-        self._wrong_kind(node, label, Kind.FLAG.value, f"write `{meant}`, without quotes" if meant else None)
+        hint = f"write `{meant}`, without quotes" if meant else None
+        if meant and isinstance(node, Scalar) and node.plain:
+            hint = f"`{node.text}` is text in YAML 1.2; write `{meant}`"
+        self._wrong_kind(node, label, Kind.FLAG.value, hint)
 
     def _choice(self, node: Node, shape: Choice, label: str) -> None:
         if not isinstance(node, Scalar) or node.kind is not Kind.TEXT:
             self._wrong_kind(node, label, f"a {shape.what}", f"one of {_listed(shape.values)}")
         elif node.text not in shape.values:
-            shown = f"`{node.text}` is" if _showable(node.text) else "this is"
+            shown = f"`{node.text}` is" if is_showable(node.text) else "this is"
             self._findings.add(
                 "wrong-value",
                 node.source,
@@ -184,7 +190,7 @@ class _Check:
             return
         for text, entry in node.entries.items():
             self._text(entry.key, shape.key, f"a key of {label}")
-            self.value(entry.value, shape.value, f"`{text}`" if _showable(text) else f"a value of {label}", entry.key)
+            self.value(entry.value, shape.value, f"`{text}`" if is_showable(text) else f"a value of {label}", entry.key)
 
     def _record(self, node: Node, shape: Record, label: str, owner: Node) -> None:
         if not isinstance(node, MapNode):
@@ -193,36 +199,40 @@ class _Check:
                 node, label, "a mapping", f"with the keys {keys}" + (" ..." if len(shape.fields) > 3 else "")
             )
             return
-        fields = shape.fields
+        fields, given = shape.fields, set(node.entries)
         for text, entry in node.entries.items():
             known = fields.get(text)
             if known:
                 self.value(entry.value, known.shape, f"`{text}`", entry.key)
             else:
-                self._unknown(entry.key, entry.value, shape)
-        self._missing(node, shape, label, owner)
+                # A misspelt key is one mistake: the one that was meant is not missing as well.
+                given.add(self._unknown(entry.key, entry.value, shape) or text)
+        self._missing(given, shape, label, owner)
 
-    def _unknown(self, key: Scalar, value: Node, shape: Record) -> None:
+    def _unknown(self, key: Scalar, value: Node, shape: Record) -> str | None:
+        """Report a key; gives the one that was probably meant."""
         if shape.secretive or not isinstance(value, Scalar):
             # Nobody judges what stands under a misspelt `headers` or `token`, so nobody shows it either.
             self._hide(value)
         # Looking for a near name is the costly part, and nobody sees it once the list is full.
-        hint = shape.elsewhere.get(key.text) or (not self._findings.full and _did_you_mean(key.text, shape.fields))
-        name = f"`{key.text}`" if _showable(key.text) else "this"
+        near = None if self._findings.full else _nearest(key.text, shape.fields)
+        hint = shape.elsewhere.get(key.text) or (near and f"did you mean `{near}`?")
+        name = f"`{key.text}`" if is_showable(key.text) else "this"
         self._findings.add(
             "unknown-key",
             key.source,
             f"{name} is no key of {_title(shape)}",
             hint=hint or f"known are {_listed(shape.fields)}",
         )
+        return near
 
-    def _missing(self, node: MapNode, shape: Record, label: str, owner: Node) -> None:
+    def _missing(self, given: Collection[str], shape: Record, label: str, owner: Node) -> None:
         for key, known in shape.fields.items():
-            if known.required and key not in node.entries:
+            if known.required and key not in given:
                 self._findings.add(
                     "missing-key", owner.source, f"`{key}` is missing in {label}", hint=known.description
                 )
-        if shape.either and not any(key in node.entries for key in shape.either):
+        if shape.either and not any(key in given for key in shape.either):
             names = " or ".join(f"`{key}`" for key in shape.either)
             self._findings.add("missing-key", owner.source, f"{label} needs {names}", hint=None)
 
@@ -285,18 +295,19 @@ def _is_quoted_number(node: Node) -> bool:
     return isinstance(node, Scalar) and kind_of(node.text) in (Kind.INTEGER, Kind.FLOAT)
 
 
-def _did_you_mean(text: str, known: Iterable[str]) -> str | None:
+def _nearest(text: str, known: Iterable[str]) -> str | None:
     folded = {name.casefold(): name for name in known}
     near = nearest(text.casefold()[:64], folded)
-    return f"did you mean `{folded[near]}`?" if near else None
+    return folded[near] if near else None
+
+
+def _did_you_mean(text: str, known: Iterable[str]) -> str | None:
+    near = _nearest(text, known)
+    return f"did you mean `{near}`?" if near else None
 
 
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(names)
-
-
-def _showable(text: str) -> bool:
-    return 0 < len(text) <= 64 and text.isascii() and text.isprintable() and not looks_random(text)
 
 
 def _title(shape: Record) -> str:

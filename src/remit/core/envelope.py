@@ -16,6 +16,7 @@ __all__ = [
     "EnvelopePatch",
     "Surface",
     "compare_envelopes",
+    "difference_words",
     "resolve_envelope",
 ]
 
@@ -90,6 +91,17 @@ def resolve_envelope(tool: EnvelopePatch, server: EnvelopePatch, default: Envelo
     return Envelope(
         surface=surface, side_effecting=side_effecting, reversible=reversible, required_permission=permission
     )
+
+
+def difference_words(before: Envelope, after: Envelope) -> str:
+    """The fields in which two envelopes differ, as `surface locked -> open, side effects true -> false`."""
+    sides = (
+        ("surface", before.surface.value, after.surface.value),
+        ("side effects", str(before.side_effecting).lower(), str(after.side_effecting).lower()),
+        ("reversible", str(before.reversible).lower(), str(after.reversible).lower()),
+        ("permission", before.required_permission or "none", after.required_permission or "none"),
+    )
+    return ", ".join(f"{field} {old} -> {new}" for field, old, new in sides if old != new)
 
 
 _SURFACE_RANK = {Surface.OPEN: 0, Surface.LOCKED: 1, Surface.HUMAN_CONTROLLED: 2}

@@ -14,9 +14,9 @@ from typing import TypeAlias, cast
 
 from remit.core.canonical import Json, JsonObject
 from remit.core.definition import Definition
-from remit.core.finding_rules import UNUSUAL, Detector, Hit, detectors_for
+from remit.core.finding_rules import Detector, Hit, detectors_for
 
-__all__ = ["Finding", "FindingSeverity", "escaped", "find", "find_new"]
+__all__ = ["Finding", "FindingSeverity", "find", "find_new"]
 
 _Path: TypeAlias = tuple[str | int, ...]
 _String: TypeAlias = tuple[_Path, str, bool]
@@ -40,9 +40,10 @@ _LOW_RULES = frozenset({"url", "tool-name"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One finding: the rule that met (a slug), where, and an escaped excerpt of at most about 80 characters.
+    """One finding: the rule that met (a slug), where, and an excerpt of at most about 80 characters.
 
-    `path` starts at the definition's root and ends at the string, or at the property whose name was looked at.
+    `path` starts at the definition's root and ends at the string, or at the property whose name was looked at. `excerpt` is
+    as the server sent it: escape it before showing.
     """
 
     severity: FindingSeverity
@@ -75,18 +76,6 @@ def find_new(before: Definition, after: Definition, other_tools: Collection[str]
         return findings
     known = {finding.excerpt for finding in find(before) if finding.rule == "url"}
     return tuple(finding for finding in findings if finding.rule != "url" or finding.excerpt not in known)
-
-
-def escaped(text: str, *, limit: int) -> str:
-    """The text on one line, every character that does not show spelled out, cut after `limit` characters."""
-    shown = "".join(_shown(character) for character in text[:limit])
-    return shown + ("\u2026" if len(text) > limit else "")
-
-
-def _shown(character: str) -> str:
-    if character.isprintable() and not UNUSUAL.match(character):
-        return character
-    return {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(character, f"\\u{{{ord(character):x}}}")
 
 
 def _document(definition: Definition) -> Json:
@@ -131,11 +120,15 @@ def _collected(strings: Sequence[_String], detectors: Sequence[Detector]) -> Ite
 def _finding(path: _Path, text: str, hit: Hit) -> Finding:
     rule, start, end = hit
     if rule in _LOW_RULES:
-        excerpt = escaped(text[start:end], limit=_EXCERPT)
+        excerpt = _cut(text[start:end])
         return Finding(severity=FindingSeverity.LOW, rule=rule, path=path, excerpt=excerpt)
     begin = max(0, start - _LEAD)
-    excerpt = ("\u2026" if begin else "") + escaped(text[begin:], limit=_EXCERPT)
+    excerpt = ("\u2026" if begin else "") + _cut(text[begin:])
     return Finding(severity=FindingSeverity.HIGH, rule=rule, path=path, excerpt=excerpt)
+
+
+def _cut(text: str) -> str:
+    return text[:_EXCERPT] + ("\u2026" if len(text) > _EXCERPT else "")
 
 
 def _tokens(canonical: str) -> Sequence[str]:

@@ -160,5 +160,5 @@ def judge_empty(listed: Listed, last_good_tools: int, *, allowed: bool) -> Liste
         return listed
     return Unreachable(
         reason=UnreachableReason.EMPTY,
-        detail=f"the server lists no tools, the last good listing had {last_good_tools}",
+        detail=f"lists no tools, the last good listing had {last_good_tools}",
     )

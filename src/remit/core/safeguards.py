@@ -32,6 +32,8 @@ def judge_outcome(
         return ()
     own = [each for each in recorded.attachments if each.workspace == desired.workspace]
     way = f"if that is meant, run again with --allow-detach {len(detaches)}"
+    if allow_detach is not None:
+        way = f"--allow-detach {allow_detach} was given, {len(detaches)} would be detached; {way}"
     refusals = [*_emptied_desired(desired, recorded, own, way), *_too_many(detaches, desired.workspace, own, way)]
     return (*refusals, *_emptied_assistants(operations, own, way))
 
@@ -44,11 +46,16 @@ def _emptied_desired(
         yield Diagnostic(
             code="desired-emptied",
             message=(
-                f"the file asks for nothing any more; {len(own)} attachments and {len(servers)} registrations are recorded"
+                f"the file asks for nothing any more, while {_counted(len(own), 'attachment')} and "
+                f"{_counted(len(servers), 'registration')} are recorded"
             ),
             address=f"workspace.{desired.workspace}",
             hint=way,
         )
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def _too_many(
@@ -60,7 +67,7 @@ def _too_many(
             yield Diagnostic(
                 code="too-many-detaches",
                 message=(
-                    f"{planned} of {attached} attachments of {address} would be detached; "
+                    f"{planned} of {_counted(attached, 'attachment')} of {address} would be detached; "
                     f"the limit is {limit} (the larger of {MIN_LIMIT} and {MAX_SHARE_PERCENT} %)"
                 ),
                 address=address,
@@ -93,7 +100,9 @@ def _emptied_assistants(
         if left[name] <= 0:
             yield Diagnostic(
                 code="assistant-emptied",
-                message=f"assistant {name} would lose all of its {had} tools",
+                message=f"assistant {name} would lose all of its {had} tools"
+                if had > 1
+                else f"assistant {name} would lose its only tool",
                 address=assistant_address(name),
                 hint=way,
             )

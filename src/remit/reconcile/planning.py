@@ -57,7 +57,7 @@ def make_report(
             lineage=None if workspace is None else workspace.lineage,
             serial=0 if workspace is None else workspace.serial,
         ),
-        tokens=_loads(plan, desired, recorded),
+        tokens=_loads(plan, desired, recorded, request.scope),
     )
 
 
@@ -65,8 +65,11 @@ def _digest(files: Iterable[ConfigFile]) -> str:
     return "sha256:" + sha256_hex(*(part for each in files for part in (each.path, each.sha256)))
 
 
-def _loads(plan: Plan, desired: Desired, recorded: Recorded) -> dict[str, AssistantLoad]:
-    """Tools and tokens of every assistant this workspace uses, as they are once the plan's operations ran."""
+def _loads(plan: Plan, desired: Desired, recorded: Recorded, scope: frozenset[str] | None) -> dict[str, AssistantLoad]:
+    """Tools and tokens of every assistant this workspace uses, as they are once the plan's operations ran.
+
+    With a scope only of those that use a server in it: nobody looked at the others.
+    """
     texts: dict[tuple[str, str], int] = {
         (each.assistant, each.canonical_id): len(each.function_text or "")
         for each in recorded.attachments
@@ -83,15 +86,28 @@ def _loads(plan: Plan, desired: Desired, recorded: Recorded) -> dict[str, Assist
     sizes: dict[str, list[int]] = {each.name: [] for each in desired.assistants}
     for (assistant, _), size in texts.items():
         sizes.setdefault(assistant, []).append(size)
-    return {name: _load(sizes[name]) for name in sorted(sizes)}
+    looked_at = sizes.keys() if scope is None else sizes.keys() & _users(desired, recorded, scope)
+    return {name: _load(sizes[name]) for name in sorted(looked_at)}
+
+
+def _users(desired: Desired, recorded: Recorded, scope: frozenset[str]) -> frozenset[str]:
+    """The assistants that select from a server in scope, or that have a tool of one."""
+    names = {each.server_id: each.name for each in recorded.servers}
+    for name, match in match_servers(desired, recorded).matches.items():
+        if isinstance(match, Known):
+            names[match.registration.server_id] = name
+    selecting = {each.name for each in desired.assistants if any(one.server in scope for one in each.selections)}
+    return frozenset(
+        selecting | {each.assistant for each in recorded.attachments if names.get(each.server_id) in scope}
+    )
 
 
 def _load(sizes: Sequence[int]) -> AssistantLoad:
     return AssistantLoad(tools=len(sizes), tokens=sum(sizes) // CHARACTERS_A_TOKEN)
 
 
-def check_scope(names: frozenset[str], desired: Desired, recorded: Recorded) -> None:
-    """Refuse a `--server` that no file declares and nothing is registered for. Raises UsageError with a near name."""
+def check_scope(names: frozenset[str], desired: Desired, recorded: Recorded, *, place: str | None = "--server") -> None:
+    """Refuse a server on the command line (at `place`) that no file declares and nothing is registered for. Raises UsageError with a near name."""
     # A server that was renamed goes by its new name only: under the old one there is nothing left to look at.
     left = {each.name for each in match_servers(desired, recorded).unclaimed}
     known = left | {each.name for each in desired.servers}
@@ -99,7 +115,7 @@ def check_scope(names: frozenset[str], desired: Desired, recorded: Recorded) -> 
         near = nearest(name, known)
         raise UsageError(
             f"no server is called {name!r}",
-            place="--server",
+            place=place,
             hint=f"did you mean {near!r}?" if near else "the servers are: " + (", ".join(sorted(known)) or "none"),
         )
 

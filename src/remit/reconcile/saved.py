@@ -16,6 +16,7 @@ from remit.core.operations import Operation
 from remit.errors import PlanStale, PlanUnreadable
 from remit.reconcile.whole_file import write_whole
 from remit.render.document import digest_of_document, operation_document
+from remit.render.layout import counted
 from remit.render.plan_schema import plan_schema
 from remit.render.shapes import FORMAT_VERSION, OperationDocument, PlanDocument
 
@@ -43,7 +44,9 @@ def checked_plan(document: object, place: Path) -> PlanDocument:
     _check_version(place, document)
     fault = _schema_fault(document)
     if fault is not None:
-        raise _unreadable(place, f"is not a plan: {fault}")
+        made = isinstance(document, Mapping) and {"digest", "operations", "summary"} <= document.keys()
+        told = "was changed after it was made, or comes from another remit" if made else "is not a plan"
+        raise _unreadable(place, f"{told}: {fault}")
     plan = cast("PlanDocument", document)
     if digest_of_document(plan) != plan["digest"]:
         raise _unreadable(place, "was changed after it was made: its digest does not match its content")
@@ -107,7 +110,7 @@ def choose(saved: PlanDocument, fresh: Iterable[Operation], is_done: Callable[[O
     stale = [_label(document) for document in missing if not is_done(document)]
     if stale:
         raise PlanStale(
-            f"{len(stale)} reviewed operations no longer come out the same: {', '.join(stale[:10])}"
+            f"{counted(len(stale), 'reviewed operation')} no longer come{'s' if len(stale) == 1 else ''} out the same: {', '.join(stale[:10])}"
             + (f" and {len(stale) - 10} more" if len(stale) > 10 else ""),
             hint="look at the difference with `remit plan`, then save and review a new plan",
         )

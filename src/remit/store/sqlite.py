@@ -184,7 +184,7 @@ def _begin_immediate(connection: Connection) -> None:
         if time.monotonic() >= deadline:
             raise WorkspaceBusy(
                 f"another process is writing to this database; waited {seconds:g} s. It can be an apply of this or of "
-                "another workspace, an upgrade, or `remit serve`",
+                "another workspace, or an upgrade",
                 place=place,
                 hint="run the command again when it is done, or wait longer with --lock-timeout; "
                 "the lock ends with its process, there is nothing to unlock",

@@ -203,7 +203,7 @@ class RemoteMcpClient:
                 return await job.answer
         except TimeoutError as error:
             raise Fault(
-                UnreachableReason.TIMEOUT, f"{doing} took longer than {timeout:g} s", place=self._name
+                UnreachableReason.TIMEOUT, f"{doing} took longer than {timeout:.1f} s", place=self._name
             ) from error
         finally:
             self._jobs.discard(job)

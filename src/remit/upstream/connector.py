@@ -107,7 +107,8 @@ class Connector:
         """What a person should know: the lines on stdout that were no messages."""
         if not self._noise_count:
             return ()
-        return (f"{self._noise_count} lines on stdout were no messages and were skipped", *self._noise)
+        were = "1 line on stdout was no message and was" if self._noise_count == 1 else ""
+        return (f"{were or f'{self._noise_count} lines on stdout were no messages and were'} skipped", *self._noise)
 
     def give_up(self) -> None:
         """The server did not answer: closing need not wait long for it either."""

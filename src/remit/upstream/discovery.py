@@ -39,6 +39,9 @@ from remit.upstream.schema_check import SchemaChecker
 
 __all__ = ["McpServerLister"]
 
+_SAME_MOMENT = 0.05
+"""Seconds between two looks at a clock that are one and the same end of a wait."""
+
 
 class McpServerLister:
     """Lists servers, each over a fresh connection that is closed before the listing is returned.
@@ -79,7 +82,10 @@ class McpServerLister:
             return await self._list(target, connection, deadline, redactor)
         except Exception as error:  # noqa: BLE001 (the promise of this method: an outage is an answer, never an exception)
             found = unreachable_of(fault_of(error, "listing"))
-            return Unreachable(reason=found.reason, detail=redactor.text(found.detail))
+            detail = redactor.text(found.detail)
+            if found.reason is UnreachableReason.TIMEOUT:
+                detail = f"did not answer within {_setting(target.server, deadline)} ({detail})"
+            return Unreachable(reason=found.reason, detail=detail)
 
     async def _list(
         self, target: ListingTarget, connection: ResolvedConnection, deadline: float, redactor: Redactor
@@ -156,3 +162,16 @@ class McpServerLister:
             observed_at=self._clock(),
             notes=client.notes(),
         )
+
+
+def _setting(server: DesiredServer, deadline: float) -> str:
+    """The setting of the file whose time was over, with its value in seconds."""
+    connection = server.connection
+    # A wait that ends a moment before its deadline, as clocks are read twice, was for the whole listing all the same.
+    whole = time.monotonic() >= deadline - _SAME_MOMENT
+    name, seconds = (
+        ("start_timeout_seconds", connection.start_timeout_seconds)
+        if whole or connection.start_timeout_seconds <= connection.timeout_seconds
+        else ("timeout_seconds", connection.timeout_seconds)
+    )
+    return f"{name}: {seconds:g}"

@@ -8,7 +8,10 @@ must not be compressed; the judged address is the one connected to; proxies from
 The client belongs to whoever called `open_http`; the SDK follows redirects within the origin only, and so do we.
 """
 
+import errno
 import json
+import os
+import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
@@ -151,7 +154,7 @@ class HttpTransport(httpx2.AsyncBaseTransport):
         except AddressRefused as error:
             raise _Failed(_Happened(reason=UnreachableReason.REFUSED, detail=str(error))) from error
         except (httpcore2.ConnectError, httpcore2.UnsupportedProtocol) as error:
-            detail = f"cannot connect to {request.url.host}: {_reason(error)}"
+            detail = f"cannot connect to {request.url.netloc.decode('ascii')}: {_reason(error)}"
             raise _Failed(_Happened(reason=UnreachableReason.REFUSED, detail=detail)) from error
         except httpcore2.TimeoutException as error:
             detail = f"no answer from {request.url.host} in time"
@@ -392,6 +395,10 @@ def _reason(error: BaseException) -> str:
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.strerror:
+            # asyncio writes the address into the word, as a Python tuple; the number has the system's own word.
+            number = None if isinstance(cause, ssl.SSLError | socket.gaierror) else cause.errno
             found = cause.strerror
+            if number is not None and number in errno.errorcode:
+                found = os.strerror(number).lower()
         cause = cause.__cause__ or cause.__context__
     return found

@@ -110,7 +110,7 @@ class SdkSession:
                 else:
                     await self._session.initialize()
         except TimeoutError as error:
-            raise Fault(UnreachableReason.TIMEOUT, f"no answer to {method} within {seconds:g} s") from error
+            raise Fault(UnreachableReason.TIMEOUT, f"no answer to {method} within {seconds:.1f} s") from error
         except MCPError as error:
             fault = self.fault_of(error.error, method)
             if fault.code not in (RPC_ERROR, HTTP_STATUS):
