@@ -154,26 +154,35 @@ def test_input_41_the_heaviest_schema_below_the_limits_is_judged_in_bounded_time
     assert time.monotonic() - began < 20
 
 
-def test_input_41_judging_a_listing_ends_by_its_deadline_and_lets_others_go_on():
+def slow_tools(number: int) -> list[dict[str, Any]]:
+    """Tools that take a few milliseconds each to judge."""
     empty: list[Any] = []
     values = [empty] * 5_000
-    slow = [named(f"t{n}", {**OBJECT, "default": values, "title": str(n)}) for n in range(2_000)]
-    turns: list[float] = []
+    return [named(f"t{each}", {**OBJECT, "default": values, "title": str(each)}) for each in range(number)]
+
+
+def test_input_41_judging_a_listing_ends_by_its_deadline():
+    judging = judge_listing(slow_tools(2_000), Era.LEGACY, SchemaChecker(), deadline=time.monotonic())
+    with pytest.raises(Fault, match="of 2000 tools were judged before"):
+        asyncio.run(judging)
+
+
+def test_input_41_while_a_listing_is_judged_others_go_on():
+    turns = 0
 
     async def other() -> None:
+        nonlocal turns
         while True:
-            turns.append(time.monotonic())
-            await asyncio.sleep(0.01)
+            turns += 1
+            await asyncio.sleep(0)
 
     async def main() -> None:
         beside = asyncio.create_task(other())
-        with pytest.raises(Fault, match="of 2000 tools were judged before"):
-            await judge_listing(slow, Era.LEGACY, SchemaChecker(), deadline=time.monotonic() + 1)
+        await judge_listing(slow_tools(100), Era.LEGACY, SchemaChecker(), deadline=time.monotonic() + 60)
         beside.cancel()
 
-    began = time.monotonic()
     asyncio.run(main())
-    assert (time.monotonic() - began < 10, len(turns) > 1) == (True, True)
+    assert turns > 1
 
 
 def test_a_schema_that_repeats_is_compiled_once():
