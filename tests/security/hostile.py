@@ -37,8 +37,8 @@ def files_of(here: Workspace) -> dict[str, bytes]:
 
 
 def codes(ended: Ended) -> list[tuple[str, int]]:
-    """Code and line of each diagnostic that `validate --format json` printed."""
-    return [(each["code"], each["source"]["line"]) for each in ended.document["diagnostics"]]
+    """Code and line of each diagnostic that `validate --format json` printed; line 0 where it is about the whole file."""
+    return [(each["code"], (each["source"] or {"line": 0})["line"]) for each in ended.document["diagnostics"]]
 
 
 def functions_of(here: Workspace) -> dict[str, dict[str, Any]]:
