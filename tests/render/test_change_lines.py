@@ -109,5 +109,5 @@ def test_of_many_changes_the_gravest_are_shown_and_the_rest_counted():
 def test_a_difference_in_the_middle_of_long_texts_is_cut_out():
     before, after = "a" * 500 + "OLD" + "z" * 500, "a" * 500 + "NEW" + "z" * 500
     assert change_lines([changed("description", before=before, after=after, change_class="text")]) == [
-        f'description  ~  ... "{"a" * 20}OLD{"z" * 20}" ... -> ... "{"a" * 20}NEW{"z" * 20}" ...  text'
+        f'description  ~  "... {"a" * 20}OLD{"z" * 20} ..." -> "... {"a" * 20}NEW{"z" * 20} ..."  text'
     ]

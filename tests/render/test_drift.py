@@ -107,12 +107,12 @@ def test_the_text_names_what_moved_and_how_to_accept_it():
     )
     text = drift_text(found, colour=False, width=100)
     assert [line for line in text.splitlines() if "assistant.ops/" in line or line.startswith(("Incom", "Drift:"))] == [
-        "  ! database-drift  assistant.ops/github__get  the function row was edited  mcp.yaml:44",
+        "  ! database-drift  mcp.yaml:44  assistant.ops/github__get  the function row was edited",
         "  ? quarantined  assistant.ops/x  is github/x  bad",
-        "  + attach     assistant.ops/github__search_issues  is github/search.issues  "
-        "locked, no side effects, needs read_issues (by a glob)  mcp.yaml:41",
+        "  + attach     mcp.yaml:41  assistant.ops/github__search_issues  is github/search.issues  "
+        "locked, no side effects, needs read_issues (by a glob)",
         "               --accept assistant.ops/github__search_issues@d1:490dc24cf9ab",
-        "Incomplete: a server was not listed, or a selection stayed unresolved.",
+        "Incomplete: a selection stayed unresolved.",
         "Drift: 1 quarantined, 1 new under a glob, 1 edited in the database",
     ]
 

@@ -67,18 +67,18 @@ LISTINGS: tuple[ServerListing, ...] = (
 def test_each_server_is_a_block_with_all_names_of_its_tools():
     assert (
         discover_text(LISTINGS, colour=False, width=100)
-        == rf"""github  2 tools, 1 quarantined; modern era, protocol 2026-07-28, calls itself gh\u202e 1.0
+        == rf"""files  not asked: disabled in the file
+
+github  2 tools, 1 quarantined; modern era, protocol 2026-07-28, calls itself gh\u202e 1.0
   REMOTE NAME    PROVIDER NAME          CANONICAL ID  DIGEST           DESCRIPTION
   search.issues  github__search_issues  tool_a        {SEARCH.definition_digest[:15]}  Search issues.
   star           github__star           tool_b        {HOSTILE.definition_digest[:15]}  Star.\n::error::x\x1b[31m
   ! quarantined  (no name)  invalid_name: empty
   note: a note
 
-quiet  0 tools; legacy era, protocol 2025-06-18, gives no name
-
 jira  unreachable (timeout): no answer within 10 s
 
-files  not asked: disabled in the file
+quiet  0 tools; legacy era, protocol 2025-06-18, gives no name
 
 2 of 4 servers listed, 2 tools, 1 quarantined
 """
@@ -200,8 +200,8 @@ Workspace acme
   unmanaged, never touched: 1 server, 1 assistant, 1 attachment, 1 function
 
 servers
-  github  streamable_http  https://api.example.com/mcp  modern era          2 tools, listed 2026-11-30T12:00:00Z
   files   stdio, disabled  files-server                 never connected to  never listed
+  github  streamable_http  https://api.example.com/mcp  modern era          2 tools, listed 2026-11-30T12:00:00Z
 
 assistant ops  1 tool; permissions read_issues; 1 foreign function
   github__search_issues  github/search.issues  locked, no side effects, needs read_issues  {SEARCH.definition_digest[:15]}
@@ -239,7 +239,7 @@ def test_a_status_document_holds_the_same_in_full():
         }
     ]
     assert document["unmanaged"] == {"servers": 1, "assistants": 1, "attachments": 1, "functions": 1}
-    assert [each["name"] for each in document["servers"]] == ["github", "files"]
+    assert [each["name"] for each in document["servers"]] == ["files", "github"]
     assert document["applies"][0]["summary"] == {"attach": 1, "detach": 0, "held": 2}
 
 

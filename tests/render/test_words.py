@@ -1,13 +1,16 @@
 """Small words: what each value reads as where no plan shows all of them."""
 
+from typing import Literal
+
 import pytest
 
 from remit.core.recorded import Recorded, RecordedAssistant
 from remit.core.report import DatabaseFacts, StatusReport
 from remit.render.change_lines import change_lines
 from remit.render.document import plan_document
-from remit.render.plan_text import plan_text
-from remit.render.shapes import EnvelopeDocument
+from remit.render.layout import Painter
+from remit.render.plan_text import counts_words, incomplete_words, look_first_lines, plan_text
+from remit.render.shapes import EnvelopeDocument, ProblemDocument
 from remit.render.status_text import status_text
 from remit.render.words import database_words, envelope_words
 from tests.render.examples import REPORT
@@ -78,10 +81,67 @@ def test_of_many_quarantined_tools_the_rest_is_counted():
     document = plan_document(REPORT)
     (entry, *_) = document["discovery"]
     assert entry["status"] == "listed"
-    entry["quarantined"] = entry["quarantined"] * 23
+    (bad,) = entry["quarantined"]
+    entry["quarantined"] = [{**bad, "remote_name": f"bad {number}"} for number in range(23)]
     text = plan_text(document, colour=False, width=100)
     assert text.count("    ! quarantined  ") == 20
     assert "\n    ! and 3 more quarantined; the JSON plan names them all\n" in text
+
+
+def test_a_tool_that_is_quarantined_several_times_is_one_line():
+    document = plan_document(REPORT)
+    (entry, *_) = document["discovery"]
+    assert entry["status"] == "listed"
+    entry["quarantined"] = entry["quarantined"] * 3
+    lines = plan_text(document, colour=False, width=100).splitlines()
+    assert [line for line in lines if "! quarantined" in line] == [
+        r"    ! quarantined  bad\x1b[31m  invalid_name: a name holds no \\x1b (3 times)"
+    ]
+
+
+def test_an_incomplete_plan_names_what_was_not_listed():
+    document = plan_document(REPORT)
+    assert incomplete_words(document) == "jira, slack were not listed; 1 problem left something undone"
+    document["problems"] = []
+    document["discovery"] = [each for each in document["discovery"] if each["server"] != "slack"]
+    assert incomplete_words(document) == "jira was not listed"
+
+
+def test_an_emptied_server_says_how_to_be_believed():
+    document = plan_document(REPORT)
+    jira = next(each for each in document["discovery"] if each["server"] == "jira")
+    assert jira["status"] == "unreachable"
+    jira["reason"], jira["detail"] = "empty", "lists no tools, the last good listing had 14"
+    document["deferred"] = [{**each, "detail": f"empty: {jira['detail']}"} for each in document["deferred"]]
+    lines = plan_text(document, colour=False, width=100).splitlines()
+    assert [line for line in lines if "jira" in line and "Incomplete" not in line] == [
+        "  jira       lists no tools, the last good listing had 14; if they are really gone: --allow-empty jira",
+        "  . jira lists no tools",
+    ]
+
+
+def test_policies_are_counted_with_their_directions():
+    document = plan_document(REPORT)
+    (mixed,) = (each for each in document["operations"] if each["op"] == "set_envelope")
+    directions: tuple[Literal["tightened", "loosened"], ...] = ("tightened", "loosened", "loosened")
+    document["operations"] = [{**mixed, "direction": each} for each in directions]
+    document["summary"]["set_envelope"] = 3
+    assert "3 set envelope (2 loosened, 1 tightened), " in counts_words(document)
+
+
+def test_vetoes_with_one_way_through_stand_below_it():
+    document = plan_document(REPORT)
+    (veto, *_) = document["problems"]
+    emptied: ProblemDocument = {
+        **veto, "code": "assistant-emptied", "message": "assistant ops would lose its only tool", "source": None,
+    }  # fmt: skip
+    document["problems"] = [veto, emptied]
+    assert look_first_lines(document, Painter(colour=False))[:4] == [
+        "look first",
+        "  ! veto: pass --allow-detach 1",
+        "      too-many-detaches  mcp.yaml:40  assistant.ops  1 of 2 attachments would be detached; the limit is 0",
+        "      assistant-emptied               assistant.ops  assistant ops would lose its only tool",
+    ]
 
 
 def test_an_assistant_without_permissions_and_foreign_functions_says_so():

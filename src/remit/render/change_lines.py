@@ -135,11 +135,12 @@ def _contrast(before: str, after: str) -> str:
 
 
 def _excerpt(text: str, start: int, end: int, limit: int) -> str:
-    """A part of a text in JSON quotes, with dots outside of them where something is left out."""
+    """A part of a text in JSON quotes, with dots inside of them where something is left out, and then its whole length."""
     stop = min(end, start + limit)
     shown = escape_json(text[start:stop], limit=7 * limit)
-    cut = f" ... ({len(text):,} characters)" if stop < end else " ..." if stop < len(text) else ""
-    return f"{'... ' if start else ''}{shown}{cut}"
+    before, after = "... " if start else "", " ..." if stop < len(text) else ""
+    length = f" ({len(text):,} characters)" if stop < end else ""
+    return f'"{before}{shown[1:-1]}{after}"{length}'
 
 
 # -- schemas in words --------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from remit.render.plan_text import (
     discovery_lines,
     drift_lines,
     header_lines,
+    incomplete_words,
     look_first_lines,
     problem_lines,
 )
@@ -194,7 +195,7 @@ def drift_words(restricted: PlanDocument) -> str:
 
 
 def _closing(restricted: PlanDocument, paint: Painter) -> list[str]:
-    incomplete = ["Incomplete: a server was not listed, or a selection stayed unresolved."]
+    incomplete = [f"Incomplete: {incomplete_words(restricted)}."]
     return [
         *([] if restricted["complete"] else incomplete),
         paint(Style.HEAD, drift_words(restricted)),

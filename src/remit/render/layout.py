@@ -3,10 +3,14 @@
 Decides how things line up, never what they say. Colour is never the only signal: every painted word stands for itself.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from enum import Enum
 
-__all__ = ["Painter", "Style", "aligned", "counted", "plural"]
+__all__ = ["WIDEST", "Painter", "Style", "aligned", "counted", "plural", "repeated"]
+
+WIDEST = 96
+"""Characters up to which a cell of a plan makes its column wider: an alias of 64 behind the name of its assistant."""
 
 
 class Style(Enum):
@@ -47,6 +51,11 @@ def aligned(rows: Sequence[Sequence[str]], *, widest: int) -> list[str]:
 
 def _padded(row: Sequence[str], widths: Sequence[int]) -> Iterable[str]:
     return (cell.ljust(width) for cell, width in zip(row, widths, strict=False) if width or cell)
+
+
+def repeated(lines: Iterable[str]) -> list[str]:
+    """Each line once, where it stands first, with how often it comes."""
+    return [line if times == 1 else f"{line} ({times:,} times)" for line, times in Counter(lines).items()]
 
 
 def counted(number: int, word: str) -> str:

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, TypedDict, assert_never
 from remit.core.live import Listed, McpDiscoveredTool, Observation, Quarantine, ServerIdentity, Skipped, Unreachable
 from remit.render.document import definition_state, quarantine_document, timestamp
 from remit.render.escape import escape_terminal, well_formed
-from remit.render.layout import Painter, Style, aligned, counted
+from remit.render.layout import WIDEST, Painter, Style, aligned, counted, repeated
 from remit.render.shapes import FORMAT_VERSION, DefinitionState, QuarantineDocument
 from remit.render.words import SKIP_WORDS
 
@@ -81,13 +81,16 @@ class DiscoverDocument(TypedDict):
 
 
 def discover_text(listings: Sequence[ServerListing], *, colour: bool, width: int) -> str:
-    """A block for each server with a table of its tools, then the counts; ends with a newline.
+    """A block for each server, by name, with a table of its tools, then the counts; ends with a newline.
 
     `width` is the terminal's, in columns: it bounds what is quoted of a description.
     """
     paint = Painter(colour=colour)
     room = max(40, width // 2)
-    blocks = ["\n".join(_block(name, seen, tools, paint, room)) for name, seen, tools in listings]
+    blocks = [
+        "\n".join(_block(name, seen, tools, paint, room))
+        for name, seen, tools in sorted(listings, key=lambda each: each[0])
+    ]
     return "\n\n".join([*blocks, _counts(listings)]) + "\n"
 
 
@@ -146,7 +149,8 @@ def _block(
         case Listed():
             yield f"{title}  {_connection(seen)}"
             yield from _tool_table(tools, room)
-            yield from (f"  ! quarantined  {_quarantined(each, room)}" for each in seen.quarantined)
+            bad = aligned([_quarantined(each, room) for each in seen.quarantined], widest=WIDEST)
+            yield from (f"  ! quarantined  {line}" for line in repeated(bad))
             yield from (f"  note: {escape_terminal(note)}" for note in seen.notes)
         case Unreachable(reason=reason, detail=detail):
             yield f"{title}  {paint(Style.DANGER, f'unreachable ({reason})')}: {escape_terminal(detail)}"
@@ -173,7 +177,7 @@ def _tool_table(tools: Sequence[McpDiscoveredTool], room: int) -> list[str]:
     if not tools:
         return []
     rows = [_HEADER, *(_row(tool, room) for tool in tools)]
-    return [f"  {line}" for line in aligned(rows, widest=48)]
+    return [f"  {line}" for line in aligned(rows, widest=WIDEST)]
 
 
 def _row(tool: McpDiscoveredTool, room: int) -> tuple[str, ...]:
@@ -187,9 +191,9 @@ def _row(tool: McpDiscoveredTool, room: int) -> tuple[str, ...]:
     )
 
 
-def _quarantined(tool: Quarantine, room: int) -> str:
+def _quarantined(tool: Quarantine, room: int) -> tuple[str, str]:
     name = escape_terminal(tool.remote_name, limit=_NAME) or "(no name)"
-    return f"{name}  {tool.reason}: {escape_terminal(tool.detail, limit=room)}"
+    return name, f"{tool.reason}: {escape_terminal(tool.detail, limit=room)}"
 
 
 def _counts(listings: Sequence[ServerListing]) -> str:

@@ -14,7 +14,7 @@ from remit.core.operations import Reason
 from remit.core.plan import HoldReason
 from remit.render.change_lines import change_lines, quoted
 from remit.render.escape import escape_json, escape_terminal
-from remit.render.layout import Painter, Style, aligned
+from remit.render.layout import WIDEST, Painter, Style, aligned
 from remit.render.shapes import (
     AssistantOperationDocument,
     AssistantState,
@@ -40,18 +40,17 @@ __all__ = [
 
 _ACCEPTABLE = frozenset({HoldReason.LIVE_NOT_ACCEPTED.value, HoldReason.FINDING.value})
 _DIGEST_CHARACTERS = len("d1:") + 12
-_WIDEST = 48
 _BELOW = " " * 15
 
 
 def assistant_lines(operations: Sequence[OperationDocument], paint: Painter) -> list[str]:
-    """A block for each assistant whose tools change, blank lines between."""
+    """A block for each assistant whose tools change, by name, blank lines between."""
     of_tools: dict[str, list[ToolOperationDocument]] = {}
     for operation in operations:
         if "assistant" in operation:
             of_tools.setdefault(operation["assistant"], []).append(operation)
     lines: list[str] = []
-    for assistant, group in of_tools.items():
+    for assistant, group in sorted(of_tools.items()):
         lines += [""] if lines else []
         lines.append(paint(Style.HEAD, f"assistant {escape_terminal(assistant)}"))
         lines += _rows(group, [tool_cells(each) for each in group], paint)
@@ -70,10 +69,11 @@ def server_lines(operations: Sequence[OperationDocument], paint: Painter) -> lis
 
 
 def held_lines(held: Sequence[OperationDocument], paint: Painter) -> list[str]:
-    """What waits, grouped by why, with the way on; nothing of it is done and what was approved stays in service."""
+    """What waits, grouped by why, with the way on; where something was approved before, that it stays in service."""
     if not held:
         return []
-    lines = [paint(Style.HEAD, "held: not done, waits for acceptance; what was approved before stays in service")]
+    stays = "; what was approved before stays in service" if any(each["before"] is not None for each in held) else ""
+    lines = [paint(Style.HEAD, f"held: not done, waits for acceptance{stays}")]
     for reasons, group in groupby(sorted(held, key=_because), key=_because):
         for reason in reasons:
             why, way = HOLD_WORDS.get(reason, (escape_terminal(reason), "see docs/plan-format.md"))
@@ -94,7 +94,9 @@ def _because(operation: OperationDocument) -> tuple[str, ...]:
 
 def _rows(group: Sequence[OperationDocument], cells: Sequence[Sequence[str]], paint: Painter) -> list[str]:
     lines: list[str] = []
-    for operation, rest in zip(group, aligned(cells, widest=_WIDEST), strict=True):
+    # The place comes first: behind words of any length it would stand somewhere else in each line.
+    rows = [[place, *rest] for *rest, place in cells]
+    for operation, rest in zip(group, aligned(rows, widest=WIDEST), strict=True):
         sign, verb, style = mark_of(operation)
         lines.append(f"  {paint(style, f'{sign} {verb:<10}')} {rest}")
         lines += [f"{_BELOW}{line}" for line in lines_below(operation)]

@@ -9,9 +9,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
+from remit.core.live import SkipReason, UnreachableReason
+from remit.core.operations import OpName
 from remit.core.plan import SAFEGUARD_CODES
 from remit.render.escape import escape_terminal
-from remit.render.layout import Painter, Style, aligned, counted
+from remit.render.layout import WIDEST, Painter, Style, aligned, counted, repeated
 from remit.render.plan_operations import assistant_lines, held_lines, place_words, server_lines
 from remit.render.shapes import (
     DeferredDocument,
@@ -27,6 +29,7 @@ from remit.render.shapes import (
 )
 from remit.render.words import (
     DEFERRED_WORDS,
+    DIRECTION_MARKS,
     DRIFT_WORDS,
     RISK_ORDER,
     SKIP_WORDS,
@@ -43,6 +46,7 @@ __all__ = [
     "discovery_lines",
     "drift_lines",
     "header_lines",
+    "incomplete_words",
     "look_first_lines",
     "observed_words",
     "plan_text",
@@ -51,6 +55,7 @@ __all__ = [
 
 _MOST_OF_A_RISK = 20
 _MOST_NAMES = 5
+_NAME = 64
 _MOST_QUARANTINED = 20
 _RISK_DETAIL = 600
 """An endpoint must be read whole, so a risk's detail is not cut to the terminal's width."""
@@ -98,9 +103,10 @@ def header_lines(document: PlanDocument, paint: Painter) -> list[str]:
 
 
 def discovery_lines(entries: Sequence[DiscoveryDocument], paint: Painter, room: int) -> list[str]:
-    """How each declared server was observed."""
+    """How each declared server was observed, by name."""
     if not entries:
         return []
+    entries = sorted(entries, key=lambda entry: entry["server"])
     listed = [entry for entry in entries if entry["status"] == "listed"]
     tools = sum(entry["tools"] for entry in listed)
     head = f"discovery: {len(listed)} of {counted(len(entries), 'server')} listed, {counted(tools, 'tool')}"
@@ -122,6 +128,8 @@ def observed_words(entry: DiscoveryDocument, room: int) -> str:
             return f"{counted(entry['tools'], 'tool')}{bad}{kept}"
         case "unreachable":
             detail = escape_terminal(entry["detail"], limit=room)
+            if entry["reason"] == UnreachableReason.EMPTY:
+                return f"{detail}; if they are really gone: --allow-empty {escape_terminal(entry['server'])}"
             return f"unreachable ({escape_terminal(entry['reason'])}): {detail}{_last_good(entry['last_good'])}"
         case "skipped":
             words = SKIP_WORDS.get(entry["reason"], escape_terminal(entry["reason"]))
@@ -137,18 +145,18 @@ def _last_good(kept: LastGoodDocument | None) -> str:
 
 
 def beside_lines(entry: ListedDocument, room: int) -> Iterator[str]:
-    """What a listing has to say beside its tools: at most 20 quarantined ones, and the notes."""
-    for tool in entry["quarantined"][:_MOST_QUARANTINED]:
-        yield f"    ! quarantined  {_quarantined(tool, room)}"
-    if (more := len(entry["quarantined"]) - _MOST_QUARANTINED) > 0:
+    """What a listing has to say beside its tools: at most 20 quarantined ones, each once, and the notes."""
+    rows = repeated(aligned([_quarantined(tool, room) for tool in entry["quarantined"]], widest=WIDEST))
+    yield from (f"    ! quarantined  {row}" for row in rows[:_MOST_QUARANTINED])
+    if (more := len(rows) - _MOST_QUARANTINED) > 0:
         yield f"    ! and {more:,} more quarantined; the JSON plan names them all"
     for note in entry["notes"]:
         yield f"    note: {escape_terminal(note, limit=room)}"
 
 
-def _quarantined(tool: QuarantineDocument, room: int) -> str:
+def _quarantined(tool: QuarantineDocument, room: int) -> tuple[str, str]:
     name = escape_terminal(tool["remote_name"], limit=64) or "(no name)"
-    return f"{name}  {escape_terminal(tool['reason'])}: {escape_terminal(tool['detail'], limit=room)}"
+    return name, f"{escape_terminal(tool['reason'])}: {escape_terminal(tool['detail'], limit=room)}"
 
 
 # -- danger ------------------------------------------------------------------------------------------------------------
@@ -156,19 +164,25 @@ def _quarantined(tool: QuarantineDocument, room: int) -> str:
 
 def look_first_lines(document: PlanDocument, paint: Painter) -> list[str]:
     """Vetoes and risks, worst first; no line where there is nothing to fear."""
-    rows = [*_vetoes(document["problems"]), *_risks(document)]
-    if not rows:
-        return []
-    lines = [f"  {paint(Style.DANGER, '!')} {line}" for line in aligned(rows, widest=48)]
-    return [paint(Style.DANGER, "look first"), *lines]
+    risks = [f"  {paint(Style.DANGER, '!')} {line}" for line in aligned(list(_risks(document)), widest=WIDEST)]
+    lines = [*_vetoes(document["problems"], paint), *risks]
+    return [paint(Style.DANGER, "look first"), *lines] if lines else []
 
 
-def _vetoes(problems: Sequence[ProblemDocument]) -> Iterator[list[str]]:
+def _vetoes(problems: Sequence[ProblemDocument], paint: Painter) -> Iterator[str]:
+    """The way through once, and below it everything that it is the way through of."""
+    by_way: dict[str, list[list[str]]] = {}
     for problem in problems:
         if problem["code"] in SAFEGUARD_CODES:
-            address = escape_terminal(problem["address"] or "the workspace")
-            way = f"; {escape_terminal(problem['hint'], limit=400)}" if problem["hint"] else ""
-            yield [f"veto {problem['code']}", address, _message(problem) + way, place_words(problem["source"])]
+            cells = [
+                problem["code"],
+                place_words(problem["source"]),
+                escape_terminal(problem["address"] or "the workspace"),
+            ]
+            by_way.setdefault(problem["hint"] or "", []).append([*cells, _message(problem)])
+    for way, rows in by_way.items():
+        yield f"  {paint(Style.DANGER, '!')} veto: {escape_terminal(way or 'nothing is applied', limit=400)}"
+        yield from (f"      {line}" for line in aligned(rows, widest=WIDEST))
 
 
 def _risks(document: PlanDocument) -> Iterator[list[str]]:
@@ -180,16 +194,16 @@ def _risks(document: PlanDocument) -> Iterator[list[str]]:
     for code, rows in found.items():
         yield from rows[:_MOST_OF_A_RISK]
         if (more := len(rows) - _MOST_OF_A_RISK) > 0:
-            yield [escape_terminal(code), f"and {more:,} more, marked ! below"]
+            yield [escape_terminal(code), "", f"and {more:,} more, marked ! below"]
 
 
 def _risk_row(operation: OperationDocument, code: str, detail: str) -> list[str]:
     held = " (held)" if "held_because" in operation else ""
     return [
         escape_terminal(code),
+        place_words(operation["source"]),
         escape_terminal(operation["address"]) + held,
         escape_terminal(detail, limit=_RISK_DETAIL),
-        place_words(operation["source"]),
     ]
 
 
@@ -211,7 +225,7 @@ def drift_lines(entries: Sequence[DriftDocument], paint: Painter, room: int) -> 
     ]
     kinds = sorted({entry["kind"] for entry in entries})
     meanings = [f"  {kind} means: {DRIFT_WORDS[kind]}" for kind in kinds if kind in DRIFT_WORDS]
-    lines = [f"  {paint(Style.CHANGE, '?')} {line}" for line in aligned(rows, widest=48)]
+    lines = [f"  {paint(Style.CHANGE, '?')} {line}" for line in aligned(rows, widest=WIDEST)]
     return [paint(Style.HEAD, "drift: moved without a commit, nothing is done about it"), *meanings, *lines]
 
 
@@ -226,24 +240,38 @@ def deferred_lines(entries: Sequence[DeferredDocument], paint: Painter, room: in
 
 
 def deferred_words(entries: Sequence[DeferredDocument], room: int) -> Iterator[tuple[str, str]]:
-    """For each server and reason, what is wrong there and what becomes of its tools."""
-    groups: dict[tuple[str, str, str], list[DeferredDocument]] = {}
+    """For each server and reason, what is wrong there and what becomes of its tools; names are cut to `room`.
+
+    What is wrong in detail is said where the servers are.
+    """
+    groups: dict[tuple[str, str, bool], list[DeferredDocument]] = {}
     for entry in entries:
-        groups.setdefault((entry["server"], entry["reason"], entry["detail"]), []).append(entry)
-    for (server, reason, detail), members in groups.items():
-        said = f" ({escape_terminal(detail, limit=room)})" if detail else ""
-        yield (
-            f"{escape_terminal(server)} is {DEFERRED_WORDS.get(reason, escape_terminal(reason))}{said}",
-            _kept(members),
-        )
+        empty = entry["detail"].startswith(f"{UnreachableReason.EMPTY}:")
+        groups.setdefault((entry["server"], entry["reason"], empty), []).append(entry)
+    for (server, reason, empty), members in sorted(groups.items()):
+        state = "lists no tools" if empty else f"is {DEFERRED_WORDS.get(reason, escape_terminal(reason))}"
+        yield f"{escape_terminal(server)} {state}", _kept(members, room)
 
 
-def _kept(members: Sequence[DeferredDocument]) -> str:
+def _kept(members: Sequence[DeferredDocument], room: int) -> str:
+    kept = [f"{entry['assistant']}: {entry['remote_name']}" for entry in members if entry["attached"]]
     waiting = [f"{entry['assistant']}: {entry['remote_name']}" for entry in members if not entry["attached"]]
-    words = f"{len(members) - len(waiting):,} attached kept as they are, {len(waiting):,} not checkable"
-    names = ", ".join(escape_terminal(name) for name in waiting[:_MOST_NAMES])
-    more = ", ..." if len(waiting) > _MOST_NAMES else ""
-    return f"{words} ({names}{more})" if waiting else words
+    words = [
+        f"{head} ({_some(names, room)})"
+        for names, head in (
+            (kept, f"{counted(len(kept), 'attached tool')} kept"),
+            (waiting, f"{len(waiting):,} not checkable"),
+        )
+        if names
+    ]
+    return ", ".join(words)
+
+
+def _some(names: Sequence[str], room: int) -> str:
+    """The first of some names, sorted, and how many more there are."""
+    shown = ", ".join(escape_terminal(name, limit=room) for name in sorted(names)[:_MOST_NAMES])
+    more = len(names) - _MOST_NAMES
+    return f"{shown} and {more:,} more" if more > 0 else shown
 
 
 def problem_lines(problems: Sequence[ProblemDocument], paint: Painter) -> list[str]:
@@ -277,7 +305,7 @@ def _message(problem: ProblemDocument) -> str:
 def _afterwards(document: PlanDocument, paint: Painter) -> list[str]:
     loads = [
         [escape_terminal(load["name"]), counted(load["tools"], "tool"), f"about {counted(load['tokens'], 'token')}"]
-        for load in document["config"]["assistants"]
+        for load in sorted(document["config"]["assistants"], key=lambda load: load["name"])
     ]
     lines = [paint(Style.HEAD, "assistants after this plan"), *(f"  {row}" for row in aligned(loads, widest=40))]
     return [*(lines if loads else []), *unmanaged_words(document["unmanaged"])]
@@ -287,16 +315,35 @@ def _closing(document: PlanDocument, paint: Painter) -> list[str]:
     vetoed = Counter(problem["code"] for problem in document["problems"] if problem["code"] in SAFEGUARD_CODES)
     lines: list[str] = []
     if not document["complete"]:
-        lines.append("Incomplete: a server was not listed, or a selection stayed unresolved.")
+        lines.append(f"Incomplete: {incomplete_words(document)}.")
     if vetoed:
         lines.append(paint(Style.DANGER, f"Refused by a safeguard: {', '.join(sorted(vetoed))}. Nothing is applied."))
     return [*lines, paint(Style.HEAD, counts_words(document)), f"Digest {escape_terminal(document['digest'])}"]
 
 
+def incomplete_words(document: PlanDocument) -> str:
+    """What an incomplete plan lacks: the servers by name, and how many problems leave something undone."""
+    unlisted = [
+        entry["server"]
+        for entry in document["discovery"]
+        if entry["status"] == "unreachable"
+        or (entry["status"] == "skipped" and entry["reason"] in {SkipReason.NEVER_LISTED, SkipReason.CACHE_ONLY})
+    ]
+    words = [f"{_some(unlisted, _NAME)} {'was' if len(unlisted) == 1 else 'were'} not listed"] if unlisted else []
+    wrong = sum(each["severity"] == "error" and each["code"] not in SAFEGUARD_CODES for each in document["problems"])
+    if wrong:
+        words.append(f"{counted(wrong, 'problem')} left something undone")
+    return "; ".join(words) or "a selection stayed unresolved"
+
+
 def counts_words(document: PlanDocument) -> str:
-    """The counts in one line."""
+    """The counts in one line; those of policies with their directions."""
     summary = document["summary"]
-    done = [f"{summary[op.value]:,} {op.value.replace('_', ' ')}" for op in SUMMARY_ORDER if summary[op.value]]
+    done = [
+        f"{summary[op.value]:,} {op.value.replace('_', ' ')}{_directions(document) if op is OpName.SET_ENVELOPE else ''}"
+        for op in SUMMARY_ORDER
+        if summary[op.value]
+    ]
     waiting = [
         words
         for number, words in (
@@ -315,3 +362,9 @@ def counts_words(document: PlanDocument) -> str:
     else:
         return " | ".join([f"Nothing to do: {unchanged}", *beside])
     return " | ".join([head, *beside, unchanged])
+
+
+def _directions(document: PlanDocument) -> str:
+    found = Counter(each["direction"] for each in document["operations"] if each["op"] == "set_envelope")
+    words = [f"{found[each]:,} {each}" for each in DIRECTION_MARKS if found[each]]
+    return f" ({', '.join(words)})" if words else ""

@@ -12,7 +12,7 @@ from remit.core.report import StatusReport
 from remit.render.document import database_document, envelope_document, last_good_document
 from remit.render.escape import escape_terminal
 from remit.render.history_text import ApplyDocument, apply_cells, apply_document
-from remit.render.layout import Painter, Style, aligned, counted
+from remit.render.layout import WIDEST, Painter, Style, aligned, counted
 from remit.render.shapes import FORMAT_VERSION, DatabaseDocument, EnvelopeDocument, LastGoodDocument, UnmanagedDocument
 from remit.render.words import database_words, envelope_words, unmanaged_words
 
@@ -91,8 +91,11 @@ def status_document(report: StatusReport) -> StatusDocument:
         "format_version": FORMAT_VERSION,
         "workspace": workspace,
         "database": database_document(report.database),
-        "servers": [_server(server) for server in servers],
-        "assistants": [_assistant(each, tools_of.get((each.owner, each.name), [])) for each in assistants],
+        "servers": [_server(server) for server in sorted(servers, key=lambda each: each.name)],
+        "assistants": [
+            _assistant(each, tools_of.get((each.owner, each.name), []))
+            for each in sorted(assistants, key=lambda each: (each.name, each.owner))
+        ],
         "unmanaged": {
             "servers": len(held.servers) - len(servers),
             "assistants": len(held.assistants) - len(assistants),
@@ -178,7 +181,7 @@ def _servers(servers: Sequence[RegisteredServerDocument], paint: Painter, room: 
         ]
         for each in servers
     ]
-    return [paint(Style.HEAD, "servers"), *(f"  {line}" for line in aligned(rows, widest=room))] if rows else []
+    return [paint(Style.HEAD, "servers"), *(f"  {line}" for line in aligned(rows, widest=WIDEST))] if rows else []
 
 
 def _listing(kept: LastGoodDocument | None) -> str:
@@ -200,9 +203,9 @@ def _assistant_lines(assistant: StatusAssistantDocument, paint: Painter) -> list
         for tool in assistant["tools"]
     ]
     head = paint(Style.HEAD, f"assistant {escape_terminal(assistant['name'])}")
-    return [f"{head}  {'; '.join(facts)}", *(f"  {line}" for line in aligned(rows, widest=48))]
+    return [f"{head}  {'; '.join(facts)}", *(f"  {line}" for line in aligned(rows, widest=WIDEST))]
 
 
 def _applies(applies: Sequence[ApplyDocument], paint: Painter) -> list[str]:
     rows = [apply_cells(apply) for apply in applies]
-    return [paint(Style.HEAD, "last applies"), *(f"  {line}" for line in aligned(rows, widest=48))] if rows else []
+    return [paint(Style.HEAD, "last applies"), *(f"  {line}" for line in aligned(rows, widest=WIDEST))] if rows else []

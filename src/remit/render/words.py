@@ -98,7 +98,7 @@ REASON_WORDS: Mapping[str, str] = {
 HOLD_WORDS: Mapping[str, tuple[str, str]] = {
     HoldReason.LIVE_NOT_ACCEPTED: (
         "the server said it and nobody accepted it",
-        "pass the --accept of each line that you approve of, or accept it at the prompt or in the lock",
+        "pass the --accept of each line that you approve of, or accept it at the prompt of `remit apply`",
     ),
     HoldReason.FINDING: (
         "its text has a finding",
@@ -128,7 +128,6 @@ SKIP_WORDS: Mapping[str, str] = {
     SkipReason.NOT_REQUESTED: "left out on the command line",
     SkipReason.NEVER_LISTED: "never listed before, and only kept listings were asked for",
     SkipReason.CACHE_ONLY: "only its kept listing was asked for, and nothing is attached from one",
-    SkipReason.CACHE_ONLY: "not asked, only its kept listing was wanted",
 }
 
 DEFERRED_WORDS: Mapping[str, str] = {
@@ -138,7 +137,7 @@ DEFERRED_WORDS: Mapping[str, str] = {
 }
 
 DRIFT_WORDS: Mapping[str, str] = {
-    DriftKind.VANISHED: "gone from the server's listing; kept",
+    DriftKind.VANISHED: "gone from the server's listing; kept. Take it out of `include` to detach it",
     DriftKind.QUARANTINED: "unusable as advertised now; out of service while that lasts",
 }
 
