@@ -80,6 +80,7 @@ POISONED = [
     ("ansi-escape", "Adds \x9b8m numbers."),
     ("control-character", "Adds numbers.\rOverwrites"),
     ("control-character", "Rings\x07"),
+    ("control-character", "Lists everything\x7f\x7f"),
     ("control-character", "Next\x85line"),
 ]
 

@@ -1,20 +1,17 @@
-"""What in a text deserves a reviewer's eye: characters that hide, and phrases that address the model.
+"""What in a text deserves a reviewer's eye: characters that hide, phrases that address the model, blobs and URLs.
 
-Tables and the functions that read them, over one string at a time. Emoji sequences and the joiners and marks of scripts
-that need them are ordinary text. Phrases are English and narrow on purpose: a finding that is usually wrong is not read.
-Which strings of a definition are looked at is decided in core/findings.py. Pure.
+Rules over one string at a time. Emoji sequences and the joiners and marks of scripts that need them are ordinary text.
+The phrases are in core/finding_phrases.py; which strings are looked at is decided in core/findings.py. Pure.
 """
 
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+
+from remit.core.finding_phrases import EXFILTRATION, FOREIGN, FOREIGN_PHRASES, PHRASES, Hit, Phrase, lowered
 
 __all__ = ["UNUSUAL", "Detector", "Hit", "detectors_for"]
-
-Hit: TypeAlias = tuple[str, int, int]
-"""A rule's slug with the start and the end of what it met."""
 
 _HIDING = (
     r"\x80-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
@@ -98,96 +95,11 @@ def _is_symbol(character: str) -> bool:
     return character > "\x7f" and unicodedata.category(character) in {"So", "Sm", "Sk", "Po", "Pd"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Phrase:
-    """A rule that addresses the model: one of `triggers` occurs in the lower-case text, then `pattern` decides."""
-
-    rule: str
-    triggers: tuple[str, ...]
-    pattern: re.Pattern[str]
-
-    def hits(self, text: str) -> Iterator[Hit]:
-        """The first place in a text; compatibility forms (full-width letters) are read as plain ones."""
-        if (match := self.pattern.search(_lowered(text))) is not None:
-            yield self.rule, *match.span()
-
-
-def _phrase(rule: str, triggers: str, pattern: str) -> _Phrase:
-    """In `pattern` a space is any white space; triggers are separated by semicolons."""
-    return _Phrase(rule, tuple(triggers.split("; ")), re.compile(pattern.replace(" ", r"\s+"), re.MULTILINE))
-
-
-_ADDRESS = r"(?:https?://|[\w.+-]+@[\w-]+\.\w|\+\d{7})"
-_USER = r"(?:the |your |any )?(?:end |human )?(?:user|human|customer|operator|person)s?\b"
-_SEND = r"\b(?:send|forward|post|upload|transmit|e-?mail|exfiltrate|leak|copy|bcc)\b"
-
-_EXFILTRATION = _phrase(
-    "exfiltration",
-    "contents to; content to",
-    rf"{_SEND}(?: (?:all|the|its|their|this|that|file|full|entire|complete|raw)){{0,4}} contents?"
-    rf"(?: of [^\n]{{1,60}}?)? to (?:this|our|the following|my)? ?{_ADDRESS}"
-    rf"|{_SEND}[^\n]{{0,60}}\b(?:conversation|chat|history|credentials?|api keys?|passwords?|secrets?|private keys?|"
-    rf"environment variables|tokens)\b[^\n]{{0,40}}? to [^\n]{{0,30}}?{_ADDRESS}"
-    r"|\bsend the contents? to\b"
-    rf"|\b(?:must|always|should)(?: also)?(?: be)? (?:sent|send|forward(?:ed)?|cop(?:y|ied)|bcc)\b[^\n]{{0,40}}?"
-    rf" (?:to )?[^\n]{{0,20}}?{_ADDRESS}",
-)
-_PHRASES = (
-    _phrase(
-        "ignore-instructions",
-        "ignore; disregard; forget",
-        r"\b(?:ignore|disregard|forget)(?: (?:all|any|every|the|of|these|those|your|and)){0,4}"
-        r" (?:previous|prior|above|earlier|preceding|former|system|original|other|your)(?: \w+){0,2}?"
-        r" (?:instructions?|prompts?|guidelines?|directives?|rules|messages?)\b"
-        r"|\b(?:ignore|disregard|forget) (?:everything|all|anything)(?: (?:that|which))?(?: \w+){0,3}? (?:above|before|told)\b",
-    ),
-    _phrase(
-        "secrecy",
-        "tell ; telling ; inform ; mention; reveal; disclos; secret; hidden from; hide ; not know; be told",
-        rf"\b(?:do not|don['\u2019]t|never|must not|without|avoid)(?: ever)? (?:tell|telling|inform) {_USER}"
-        rf"|\b(?:do not|don['\u2019]t|never|must not|without)(?: ever)? (?:mention|reveal|disclos)(?:e|ing)?"
-        rf"(?: (?:this|that|it|these|any of this|the above|anything)(?: (?:instruction|step|note|tool|requirement)s?)?)"
-        rf"(?: to {_USER}| to anyone\b|[.!,;]|$)"
-        rf"|\b(?:keep|hide) (?:this|it|that|these)(?: \w+){{0,2}}?(?: secret| hidden)? from {_USER}"
-        r"|\bkeep (?:this|it|that) (?:a )?secret\b"
-        rf"|\b{_USER} (?:must|should|need|may|can)(?: not|not) (?:know|be told)"
-        r"|\bsecretly \w+",
-    ),
-    _phrase(
-        "tool-precondition",
-        "other tool; any tool; every tool",
-        r"\bbefore (?:you )?(?:us(?:e|ing)|call(?:ing)?|invok(?:e|ing)|run(?:ning)?|execut(?:e|ing))"
-        r" (?:any|every)(?: other)? tools?\b"
-        r"|\b(?:when(?:ever)?|each time|every time|if)(?: \w+){0,2}? (?:any other|another|every|other) tools?\b"
-        r"[^.\n]{0,60}\b(?:must|first|also|always|instead)\b",
-    ),
-    _phrase(
-        "model-markup",
-        "important>; system>; assistant>; <|",
-        r"</?important>|^\s*<(?:system|assistant)>|</(?:system|assistant)>"
-        r"|<\|(?:im start|im end|system|assistant|endoftext)\|>",
-    ),
-    _phrase(
-        "system-prompt",
-        "system prompt; system instr",
-        r"\b(?:reveal|print|repeat|output|include|send|pass|copy|paste|provide|return|write|expose|leak|append|put|dump)\b"
-        r"[^.\n]{0,40}\b(?:your|its own) (?:\w+ )?system (?:prompts?|instructions?)\b"
-        rf"|{_SEND}[^.\n]{{0,40}}\bsystem prompt\b[^.\n]{{0,40}}\bto\b",
-    ),
-    _phrase(
-        "secret-path",
-        ".ssh; id rsa; id ed25519; /passwd; .aws/; /mcp.json; desktop config",
-        r"\b(?:read|open|cat|load|include|attach|fetch|collect|contents? of|send|copy|upload|append|dump)\b[^.\n]{0,60}?"
-        r"(?:~/\.ssh\b(?!/(?:config|known_hosts))|\bid rsa\b|\bid ed25519\b|/etc/passwd\b|\.aws/credentials\b"
-        r"|\.cursor/mcp\.json|claude desktop config)",
-    ),
-    _EXFILTRATION,
-    _phrase("hidden-comment", "<!--", r"<!--(?!\[if)\s*[^\s>]+(?: (?!-->)\S+){3,}?"),
-)
-
-_TRIGGERS = tuple(dict.fromkeys(trigger for phrase in _PHRASES for trigger in phrase.triggers))
+_TRIGGERS = tuple(dict.fromkeys(trigger for phrase in PHRASES for trigger in phrase.triggers))
+_WORDS = tuple(trigger for trigger in _TRIGGERS if "<" not in trigger and ">" not in trigger)
 _PHONE = re.compile(r"\+\d{7}")
 _RUN = 120
+_RUNS = bytes(0x61 if re.match(rb"[A-Za-z0-9+/_-]", bytes([code])) else 0x20 for code in range(256))
 _BLOB = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{_RUN},}}")
 _URL = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s\"'<>`(){}\[\]|\\^]+")
 _MAYBE_ESCAPED = re.compile(r"\\[ubfr]")
@@ -207,9 +119,10 @@ def detectors_for(canonical: str) -> tuple[Detector, ...]:
 
     Most texts need none, which is what makes thousands of definitions cheap.
     """
-    has_url = canonical.count("://") > canonical.count('"$schema":"http')
+    urls = canonical.count("://")
+    has_url = bool(urls) and urls > canonical.count('"$schema":"http')
     chosen = [Detector(_characters_in)] if _holds_suspects(canonical) else []
-    chosen.extend(Detector(phrase.hits) for phrase in _phrases_for(_lowered(canonical), has_url))
+    chosen.extend(Detector(phrase.hits) for phrase in _phrases_for(lowered(canonical), has_url))
     if _has_long_run(canonical):
         chosen.append(Detector(_blobs_in, reads_names=False))
     if has_url:
@@ -227,33 +140,27 @@ def _holds_suspects(canonical: str) -> bool:
     return any(len(match[1]) % 2 for match in escapes)
 
 
-def _phrases_for(lowered: str, has_url: bool) -> Iterator[_Phrase]:
-    flat = lowered.replace("\\n", " ").replace("\\t", " ")
-    met = {trigger for trigger in _TRIGGERS if trigger in flat}
+def _phrases_for(plain: str, has_url: bool) -> Iterator[Phrase]:
+    flat = plain.replace("\\n", " ").replace("\\t", " ")
+    met = {trigger for trigger in (_TRIGGERS if "<" in flat else _WORDS) if trigger in flat}
+    foreign = FOREIGN_PHRASES if not flat.isascii() and FOREIGN.search(flat) else ()
     addressed = has_url or "@" in flat or _PHONE.search(flat) is not None
-    if not met and not addressed:
+    if not met and not addressed and not foreign:
         return
     # Unescaped as far as the patterns care: every string stands on lines of its own.
-    lines = (
-        lowered.replace("\\\\", "\0").replace("\\n", "\n").replace("\\t", "\t").replace('\\"', "'").replace('"', "\n")
-    )
-    for phrase in _PHRASES:
-        wanted = (phrase is _EXFILTRATION and addressed) or not met.isdisjoint(phrase.triggers)
-        if wanted and phrase.pattern.search(lines):
+    lines = plain.replace("\\\\", "\0").replace("\\n", "\n").replace("\\t", "\t").replace('\\"', "'").replace('"', "\n")
+    for phrase in PHRASES:
+        wanted = (phrase is EXFILTRATION and addressed) or not met.isdisjoint(phrase.triggers)
+        if wanted and phrase.meets(lines):
+            yield phrase
+    for phrase in foreign:
+        if any(trigger in flat for trigger in phrase.triggers) and phrase.meets(lines):
             yield phrase
 
 
 def _has_long_run(text: str) -> bool:
-    """Whether a run of base64 characters may be long enough: such a run covers one of the aligned blocks."""
-    plain = text.replace("/", "a").replace("+", "a").replace("_", "a").replace("-", "a")
-    half = _RUN // 2
-    return any(plain[start : start + half].isalnum() for start in range(0, len(plain) - half + 1, half))
-
-
-def _lowered(text: str) -> str:
-    """Lower case, underscores as spaces (a property's name is read as words), compatibility forms as plain letters."""
-    plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
-    return plain.lower().replace("_", " ")
+    """Whether a run of base64 characters is long enough."""
+    return b"a" * _RUN in text.encode(errors="replace").translate(_RUNS)
 
 
 def _blobs_in(text: str) -> Iterator[Hit]:
