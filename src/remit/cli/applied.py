@@ -4,13 +4,15 @@ from collections import Counter
 from typing import TypedDict
 
 from remit.core.addresses import address_of
-from remit.core.operations import OpName
+from remit.core.operations import Attach, CreateAssistant, OpName, RegisterServer
 from remit.reconcile.applying import Applied
 from remit.render.diagnostics import problem_document
 from remit.render.escape import escape_terminal
-from remit.render.shapes import FORMAT_VERSION, ProblemDocument
+from remit.render.layout import counted
+from remit.render.plan_text import incomplete_words
+from remit.render.shapes import FORMAT_VERSION, PlanDocument, ProblemDocument
 
-__all__ = ["AppliedDocument", "applied_document", "applied_text"]
+__all__ = ["AppliedDocument", "applied_document", "applied_text", "is_told_by_plan"]
 
 
 class DoneDocument(TypedDict):
@@ -60,27 +62,42 @@ def applied_document(applied: Applied) -> AppliedDocument:
     }
 
 
-def applied_text(applied: Applied) -> str:
-    """The outcome in a few lines: what was done, what was not, what waits."""
+def applied_text(applied: Applied, document: PlanDocument) -> str:
+    """The outcome in a few lines: what was done, what was not, what waits. `document` is the plan that was shown."""
     lines = [_headline(applied)]
     lines += [f"  failed  assistant {each.assistant}: {escape_terminal(each.message)}" for each in applied.failures]
     if applied.already_done:
-        lines.append(f"  {len(applied.already_done)} reviewed operations were done already")
+        number = len(applied.already_done)
+        lines.append(f"  {counted(number, 'reviewed operation')} {'was' if number == 1 else 'were'} done already")
     if applied.extra:
         shown = ", ".join(map(escape_terminal, applied.extra[:5])) + (", ..." if len(applied.extra) > 5 else "")
-        lines.append(f"  not run, as nobody reviewed them: {len(applied.extra)} operations ({shown})")
+        them = "it" if len(applied.extra) == 1 else "them"
+        lines.append(f"  not run, as nobody reviewed {them}: {counted(len(applied.extra), 'operation')} ({shown})")
     if applied.plan.held:
-        lines.append(f"  {len(applied.plan.held)} held; what was approved before stays in service")
+        stays = "; what was approved before stays in service" if _replaces_something(applied) else ""
+        lines.append(f"  {len(applied.plan.held)} held{stays}")
     if not applied.plan.complete:
-        lines.append("  incomplete: see the problems and deferred parts of the plan")
+        lines.append(f"  incomplete: {incomplete_words(document)}")
     return "\n".join(lines)
+
+
+def _replaces_something(applied: Applied) -> bool:
+    """Whether something that is held has an approved state before it."""
+    new = Attach | RegisterServer | CreateAssistant
+    return not all(isinstance(each.operation, new) for each in applied.plan.held)
+
+
+def is_told_by_plan(applied: Applied) -> bool:
+    """Whether the plan that a person saw said already that there is nothing to do."""
+    idle = not (applied.done or applied.failures or applied.vetoes or applied.extra or applied.already_done)
+    return idle and not (applied.plan.held or applied.plan.problems)
 
 
 def _headline(applied: Applied) -> str:
     if applied.vetoes:
         return "Refused: nothing was done."
     if not applied.done:
-        return "Nothing was done." if applied.failures else "Nothing to do."
+        return "Nothing was done." if applied.failures or applied.plan.held else "Nothing to do."
     counts = Counter(each.op for each in applied.done)
     words = ", ".join(f"{counts[op]} {op.replace('_', ' ')}" for op in OpName if counts[op])
     return f"Applied: {words}. Serial {applied.serial}."

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from remit.app import NoCaches
-from remit.cli.applied import applied_document, applied_text
+from remit.cli.applied import applied_document, applied_text, is_told_by_plan
 from remit.cli.outcomes import apply_outcome, forget_summary, publish_to_github, write_summary
 from remit.cli.session import PlanFlags, Session, open_session
 from remit.core.acceptance import acceptance_of
@@ -32,6 +32,7 @@ from remit.reconcile.outcome import ExitCode, first_of, plan_exit
 from remit.reconcile.planning import Surroundings, check_acceptances
 from remit.reconcile.saved import acceptances_of, read_plan, write_plan
 from remit.render.diagnostics import diagnostics_text
+from remit.render.layout import counted
 from remit.render.plan_text import plan_text
 from remit.render.shapes import PlanDocument
 
@@ -127,7 +128,7 @@ def _apply_fresh(run: _Run, request: PlanRequest) -> ExitCode:
     approved = _approve(run, planned)
     if run.session.store is None and not (approved.report.plan.operations or run.flags.create_db):
         # Nothing to do is no leave to create a database.
-        _tell(run, Applied(plan=plan, done=()))
+        _tell(run, planned.document, Applied(plan=plan, done=()))
         _publish(run, planned.document, None)
         return plan_exit(plan, detailed=run.flags.detailed)
     if run.flags.out is not None:
@@ -182,7 +183,7 @@ def _approve(run: _Run, planned: Planned) -> Planned:
 
 def _question(run: _Run, plan: Plan) -> str:
     creating = f" This creates the database {run.session.database}." if run.session.store is None else ""
-    return f"Apply {len(plan.operations)} operations?{creating}"
+    return f"Apply {counted(len(plan.operations), 'operation')}?{creating}"
 
 
 def _accept_held(run: _Run, planned: Planned) -> Planned:
@@ -219,7 +220,7 @@ def _carry_out(run: _Run, planned: Planned, approval: ApprovedDigest | ApprovedP
         caches=NoCaches(),
     )
     try:
-        _tell(run, applied)
+        _tell(run, planned.document, applied)
         _publish(run, planned.document, applied)
     except OutputUnwritable:
         # Exit code 1 would say that nothing was done.
@@ -234,16 +235,20 @@ def _store(run: _Run) -> Store:
     return run.session.database.open()
 
 
-def _tell(run: _Run, applied: Applied) -> None:
+def _tell(run: _Run, document: PlanDocument, applied: Applied) -> None:
     terminal = run.session.terminal
+    shown = run.flags.plan is None and is_told_by_plan(applied)
     if applied.vetoes:
         terminal.note(diagnostics_text(applied.vetoes, colour=terminal.error_colour))
     if run.flags.form == "json":
         terminal.document(applied_document(applied))
+    elif shown:
+        # The last line of the plan above said so.
+        return
     elif run.flags.form == "github":
-        terminal.note(applied_text(applied))
+        terminal.note(applied_text(applied, document))
     else:
-        terminal.result(applied_text(applied))
+        terminal.result(applied_text(applied, document))
 
 
 def _publish(run: _Run, document: PlanDocument, applied: Applied | None) -> None:

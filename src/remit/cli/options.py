@@ -1,6 +1,8 @@
 """Options that several commands share, spelled once."""
 
 import math
+import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,10 +13,13 @@ from remit.cli.completions import server_names
 
 __all__ = [
     "accept_option",
+    "check_digest",
+    "file_flag",
     "file_option",
     "finite",
     "format_choice",
     "format_option",
+    "named_file",
     "no_color_option",
     "plan_options",
     "server_option",
@@ -22,17 +27,33 @@ __all__ = [
     "summary_option",
 ]
 
+DEFAULT_FILE = Path("mcp.yaml")
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-file_option = click.option(
-    "-f",
-    "--file",
-    "config",
-    type=click.Path(path_type=Path),
-    default=Path("mcp.yaml"),
-    show_default=True,
-    help="The configuration to read.",
-)
+
+def named_file(words: str) -> Callable[[_F], _F]:
+    """`-f FILE` with these words for its help."""
+    return click.option(
+        "-f",
+        "--file",
+        "config",
+        type=click.Path(path_type=Path),
+        default=DEFAULT_FILE,
+        show_default=True,
+        metavar="FILE",
+        help=words,
+    )
+
+
+file_option = named_file("The configuration to read.")
+
+
+def file_flag(config: Path) -> str:
+    """` -f FILE` for a command that a person is told to run next; nothing for the file that is read anyway."""
+    return "" if config == DEFAULT_FILE else f" -f {shlex.quote(str(config))}"
+
 
 _FORMS = {
     "text": "Text for people",
@@ -80,6 +101,13 @@ def split_acceptance(_context: click.Context, _parameter: click.Parameter, value
                 f"{value!r} is not ADDRESS@DIGEST, with 8 or more hex characters of the definition digest"
             )
     return values
+
+
+def check_digest(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    """Check the spelling of `--approve-digest`. Raises click.BadParameter."""
+    if value is not None and not _DIGEST.fullmatch(value):
+        raise click.BadParameter(f"{value!r} is not sha256: and 64 hex characters, as the last line of a plan has it")
+    return value
 
 
 def finite(_context: click.Context, _parameter: click.Parameter, value: float) -> float:

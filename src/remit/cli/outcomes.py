@@ -86,7 +86,7 @@ def apply_outcome(document: PlanDocument, applied: "Applied | None") -> Outcome:
         from remit.cli.applied import applied_text
         from remit.render.markdown import applied_markdown
 
-        return applied_markdown(document, applied_text(applied).splitlines(), budget_bytes=budget)
+        return applied_markdown(document, applied_text(applied, document).splitlines(), budget_bytes=budget)
 
     summary = _summary(document, has_changes=bool(applied.done))
     summary["incomplete"] = not applied.plan.complete or bool(applied.failures)

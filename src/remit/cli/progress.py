@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from remit.core.live import Observation
 from remit.reconcile.observe import ObserveProgress
+from remit.render.layout import counted
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -49,7 +50,7 @@ class _Live:
         names = ", ".join(self._waiting[:_SHOWN])
         more = f" and {len(self._waiting) - _SHOWN} more" if len(self._waiting) > _SHOWN else ""
         waiting = f", waiting for {names}{more}" if names else ""
-        self._status.update(escape(f"listed {self._done} of {self._total} servers{waiting}"))
+        self._status.update(escape(f"listed {self._done} of {counted(self._total, 'server')}{waiting}"))
 
 
 @contextmanager
@@ -61,5 +62,5 @@ def listing_progress(total: int, *, visible: bool, colour: bool) -> Generator[Ob
     from rich.console import Console
 
     console = Console(stderr=True, no_color=not colour)
-    with console.status(f"listing {total} servers") as status:
+    with console.status(f"listing {counted(total, 'server')}") as status:
         yield _Live(status, total)

@@ -101,9 +101,11 @@ class Session:
             commit=self.host.commit(self.loaded.base_dir),
         )
 
-    def discovery(self, flags: PlanFlags, *, attach_from_cache: bool) -> tuple[DiscoveryLine, ...]:
-        """Observe the servers as the flags say. Raises UsageError for a server that is nobody's."""
-        check_scope(flags.servers, self.desired, self.recorded)
+    def discovery(
+        self, flags: PlanFlags, *, attach_from_cache: bool, place: str | None = "--server"
+    ) -> tuple[DiscoveryLine, ...]:
+        """Observe the servers as the flags say. Raises UsageError for a server, named at `place`, that is nobody's."""
+        check_scope(flags.servers, self.desired, self.recorded, place=place)
         _check_allow_empty(flags.allow_empty, self.desired)
         request = ObserveRequest(scope=flags.scope, allow_empty=flags.allow_empty)
         if flags.refresh is RefreshMode.CACHED:

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from remit.cli.apply_run import ApplyFlags, run_apply
-from remit.cli.options import finite, format_choice, plan_options
+from remit.cli.options import check_digest, finite, format_choice, plan_options
 from remit.cli.session import PlanFlags
 
 __all__ = ["command"]
@@ -16,7 +16,12 @@ __all__ = ["command"]
 @format_choice("text", "json", "github")
 @plan_options
 @click.option("--auto-approve", is_flag=True, help="Answer yes for what the file asks for; held changes stay held.")
-@click.option("--approve-digest", metavar="DIGEST", help="Apply only if the plan that comes out has this digest.")
+@click.option(
+    "--approve-digest",
+    metavar="DIGEST",
+    callback=check_digest,
+    help="Apply only if the plan that comes out has this digest.",
+)
 @click.option("--create-db", is_flag=True, help="Create the database if there is none.")
 @click.option(
     "--lock-timeout",

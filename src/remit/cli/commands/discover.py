@@ -28,7 +28,7 @@ def command(*, server: tuple[str, ...], config: Path, form: str, no_color: bool)
     """
     session = open_session(config, colour=not no_color)
     flags = PlanFlags.of(refresh="live", servers=server, accept=(), allow_detach=None, allow_empty=())
-    lines = session.discovery(flags, attach_from_cache=False)
+    lines = session.discovery(flags, attach_from_cache=False, place=None)
     wanted = [line for line in lines if not server or line.server in server]
     tools = discovered_tools(session.desired, session.recorded, live_of(lines))
     listings = [(line.server, line.observation, tools.get(line.server, ())) for line in wanted]

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from remit.app import host_of
-from remit.cli.options import file_option
+from remit.cli.options import file_flag, named_file
 from remit.cli.terminal import Terminal
 from remit.config.json_schema import mcp_schema
 from remit.config.starter import starter_text
@@ -17,7 +17,7 @@ __all__ = ["command"]
 
 
 @click.command(name="init")
-@file_option
+@named_file("The configuration to write.")
 def command(*, config: Path) -> None:
     """Write a commented mcp.yaml, schemas/mcp.schema.json beside it, and create the database.
 
@@ -38,8 +38,9 @@ def command(*, config: Path) -> None:
     _ignore(folder / ".remit")
     # Last, as a file that is there stops the next `init`: one that was cut off can be run again.
     write_whole(config, starter_text(folder.name), mode=0o666, replace=False)
-    terminal.result(f"{config}: written\n{schema.relative_to(folder)}: written\n{database}: {outcome}")
-    terminal.note(f"next: edit {config}, then `remit validate`, `remit plan`, `remit apply`")
+    flag = file_flag(config)
+    terminal.result(f"{config}: written\n{config.parent / schema.relative_to(folder)}: written\n{database}: {outcome}")
+    terminal.note(f"next: edit {config}, then `remit validate{flag}`, `remit plan{flag}`, `remit apply{flag}`")
 
 
 def _ignore(folder: Path) -> None:

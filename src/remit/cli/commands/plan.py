@@ -1,10 +1,12 @@
 """`remit plan`: show what apply would do. Writes nothing, to no database."""
 
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-from remit.cli.options import format_choice, plan_options
+from remit.cli.options import file_flag, format_choice, plan_options
 from remit.cli.outcomes import forget_summary, plan_outcome, show, write_summary
 from remit.cli.session import PlanFlags, open_session
 from remit.reconcile.outcome import plan_exit
@@ -45,12 +47,33 @@ def command(
     discovery = session.discovery(flags, attach_from_cache=True)
     report = session.report(discovery, session.request(flags), session.surroundings())
     document = plan_document(report)
-    if out is not None and (report.plan.complete or not require_complete):
+    if session.store is None:
+        session.terminal.note(
+            f"no database at {session.database} yet: planned from nothing; `remit apply` needs --create-db or "
+            "`remit db upgrade` first, or set REMIT_DATABASE_URL to the right one"
+        )
+    saved = out is not None and (report.plan.complete or not require_complete)
+    if out is not None and saved:
         write_plan(out, document)
-        session.terminal.note(f"saved as {out}: apply exactly this with `remit apply {out}`")
+        session.terminal.note(f"saved as {out}")
     elif out is not None:
         session.terminal.note(f"not saved as {out}: the plan is incomplete and --require-complete was given")
     outcome = plan_outcome(document)
     show(outcome, form, session.host.environ, session.terminal)
+    if form == "text" and report.plan.operations and not report.plan.vetoes:
+        what = (
+            f" {shlex.quote(str(out))}" if saved else "".join(_flags_again(servers, accept, allow_detach, allow_empty))
+        )
+        session.terminal.note(f"next: remit apply{what}{file_flag(config)}")
     write_summary(summary, outcome.summary)
     raise click.exceptions.Exit(plan_exit(report.plan, detailed=detailed_exitcode))
+
+
+def _flags_again(
+    servers: tuple[str, ...], accept: tuple[str, ...], allow_detach: int | None, allow_empty: tuple[str, ...]
+) -> Iterator[str]:
+    """The flags that made this plan what it is; apply makes its own."""
+    for flag, values in (("--server", servers), ("--accept", accept), ("--allow-empty", allow_empty)):
+        yield from (f" {flag} {shlex.quote(value)}" for value in values)
+    if allow_detach is not None:
+        yield f" --allow-detach {allow_detach}"

@@ -10,6 +10,7 @@ from remit.config.loader import Loaded, load
 from remit.core.diagnostics import Diagnostic
 from remit.reconcile.outcome import ExitCode
 from remit.render.diagnostics import diagnostics_document, diagnostics_text
+from remit.render.layout import counted
 
 __all__ = ["command"]
 
@@ -36,6 +37,6 @@ def command(*, config: Path, form: str, no_color: bool) -> None:
         desired = result.desired
         selections = sum(len(each.selections) for each in desired.assistants)
         terminal.result(
-            f"{config}: valid. workspace {desired.workspace}, {len(desired.servers)} servers, "
-            f"{len(desired.assistants)} assistants, {selections} selections"
+            f"{config}: valid. workspace {desired.workspace}, {counted(len(desired.servers), 'server')}, "
+            f"{counted(len(desired.assistants), 'assistant')}, {counted(selections, 'selection')}"
         )
