@@ -1,8 +1,6 @@
 """Options that several commands share, spelled once."""
 
 import math
-import re
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,11 +8,10 @@ from typing import Any, TypeVar
 import click
 
 from remit.cli.completions import server_names
+from remit.cli.next_steps import DEFAULT_FILE
 
 __all__ = [
     "accept_option",
-    "check_digest",
-    "file_flag",
     "file_option",
     "finite",
     "format_choice",
@@ -27,8 +24,6 @@ __all__ = [
     "summary_option",
 ]
 
-DEFAULT_FILE = Path("mcp.yaml")
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -48,11 +43,6 @@ def named_file(words: str) -> Callable[[_F], _F]:
 
 
 file_option = named_file("The configuration to read.")
-
-
-def file_flag(config: Path) -> str:
-    """` -f FILE` for a command that a person is told to run next; nothing for the file that is read anyway."""
-    return "" if config == DEFAULT_FILE else f" -f {shlex.quote(str(config))}"
 
 
 _FORMS = {
@@ -101,13 +91,6 @@ def split_acceptance(_context: click.Context, _parameter: click.Parameter, value
                 f"{value!r} is not ADDRESS@DIGEST, with 8 or more hex characters of the definition digest"
             )
     return values
-
-
-def check_digest(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
-    """Check the spelling of `--approve-digest`. Raises click.BadParameter."""
-    if value is not None and not _DIGEST.fullmatch(value):
-        raise click.BadParameter(f"{value!r} is not sha256: and 64 hex characters, as the last line of a plan has it")
-    return value
 
 
 def finite(_context: click.Context, _parameter: click.Parameter, value: float) -> float:

@@ -1,14 +1,23 @@
 """`remit apply`: carry out what was shown, or what was reviewed, and nothing else."""
 
+import re
 from pathlib import Path
 
 import click
 
 from remit.cli.apply_run import ApplyFlags, run_apply
-from remit.cli.options import check_digest, finite, format_choice, plan_options
+from remit.cli.options import finite, format_choice, plan_options
 from remit.cli.session import PlanFlags
 
 __all__ = ["command"]
+
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+
+
+def _check_digest(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    if value is not None and not _DIGEST.fullmatch(value):
+        raise click.BadParameter(f"{value!r} is not sha256: and 64 hex characters, as the last line of a plan has it")
+    return value
 
 
 @click.command(name="apply")
@@ -19,7 +28,7 @@ __all__ = ["command"]
 @click.option(
     "--approve-digest",
     metavar="DIGEST",
-    callback=check_digest,
+    callback=_check_digest,
     help="Apply only if the plan that comes out has this digest.",
 )
 @click.option("--create-db", is_flag=True, help="Create the database if there is none.")

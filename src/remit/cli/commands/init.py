@@ -6,7 +6,8 @@ from pathlib import Path
 import click
 
 from remit.app import host_of
-from remit.cli.options import file_flag, named_file
+from remit.cli.next_steps import file_flag
+from remit.cli.options import named_file
 from remit.cli.terminal import Terminal
 from remit.config.json_schema import mcp_schema
 from remit.config.starter import starter_text

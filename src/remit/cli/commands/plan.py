@@ -1,12 +1,12 @@
 """`remit plan`: show what apply would do. Writes nothing, to no database."""
 
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-from remit.cli.options import file_flag, format_choice, plan_options
+from remit.cli.next_steps import file_flag, flags_again
+from remit.cli.options import format_choice, plan_options
 from remit.cli.outcomes import forget_summary, plan_outcome, show, write_summary
 from remit.cli.session import PlanFlags, open_session
 from remit.reconcile.outcome import plan_exit
@@ -62,18 +62,8 @@ def command(
     show(outcome, form, session.host.environ, session.terminal)
     if form == "text" and report.plan.operations and not report.plan.vetoes:
         what = (
-            f" {shlex.quote(str(out))}" if saved else "".join(_flags_again(servers, accept, allow_detach, allow_empty))
+            f" {shlex.quote(str(out))}" if saved else "".join(flags_again(servers, accept, allow_detach, allow_empty))
         )
         session.terminal.note(f"next: remit apply{what}{file_flag(config)}")
     write_summary(summary, outcome.summary)
     raise click.exceptions.Exit(plan_exit(report.plan, detailed=detailed_exitcode))
-
-
-def _flags_again(
-    servers: tuple[str, ...], accept: tuple[str, ...], allow_detach: int | None, allow_empty: tuple[str, ...]
-) -> Iterator[str]:
-    """The flags that made this plan what it is; apply makes its own."""
-    for flag, values in (("--server", servers), ("--accept", accept), ("--allow-empty", allow_empty)):
-        yield from (f" {flag} {shlex.quote(value)}" for value in values)
-    if allow_detach is not None:
-        yield f" --allow-detach {allow_detach}"
