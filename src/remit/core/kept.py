@@ -20,7 +20,7 @@ from remit.core.assistant_context import (
 from remit.core.definition import Definition
 from remit.core.desired import Pattern, Selection
 from remit.core.diagnostics import Diagnostic, Severity
-from remit.core.envelope import compare_envelopes
+from remit.core.envelope import compare_envelopes, difference_words
 from remit.core.identity import ProviderName, ServerId
 from remit.core.naming import KeptNames, settle_kept
 from remit.core.operations import Detach, Origin, Reason, Refresh, RenameAlias, Risk, RiskCode, SetEnvelope
@@ -44,7 +44,7 @@ class _Kept:
 
 def judge_attachments(context: AssistantContext, outcome: ToolOutcome) -> KeptNames:
     """Judge every attachment of an assistant; gives the names that stay, as the ones to attach have to avoid them."""
-    outcome.unchanged += len(context.protected)
+    outcome.unchanged += len(context.protected) - context.overlooked
     kept: list[_Kept] = []
     chosen = context.chosen()
     for attachment in sorted(context.attachments, key=lambda each: each.provider_name):
@@ -208,7 +208,7 @@ def _judge_policy(context: AssistantContext, kept: _Kept, outcome: ToolOutcome) 
             after=after,
             direction=direction,
             reason=Reason.POLICY_CHANGED,
-            risks=(*direction_risks(direction, f"policy {direction}"), *unattended),
+            risks=(*direction_risks(direction, difference_words(before, after)), *unattended),
             source=kept.view.envelope_source(kept.attachment.remote_name, context.desired),
         )
     )

@@ -143,12 +143,17 @@ def _contexts(
             name=name,
             attachments=[each for each in attachments if each.server_id in judged],
             protected=[each for each in attachments if each.server_id not in judged],
+            overlooked=sum(_is_out_of_scope(names.get(each.server_id), request.scope) for each in attachments),
             views=views,
             names=names,
             fixed=_fixed_names(foreign.get(name, ()), functions.get(name, ()), names),
             reserved=_reserved(desired),
             diff=request.diff,
         )
+
+
+def _is_out_of_scope(server: str | None, scope: frozenset[str] | None) -> bool:
+    return scope is not None and server not in scope
 
 
 def _judged_servers(
