@@ -35,9 +35,9 @@ class AssistantContext:
     """Everything one assistant's tools are judged by.
 
     `assistant` is None where the file no longer declares it. `attachments` are this workspace's on it, apart from
-    `protected` ones: those stand on servers that are out of scope (`overlooked` of them) or unresolved, and are left alone. `views` are the
-    resolved servers in scope by declared name, `names` the server names by id for display, `fixed` the names on the
-    assistant that others hold, with their origins, `reserved` folded names.
+    `protected` ones: those stand on servers that are out of scope (`overlooked` of them) or unresolved, and are left alone.
+    `views` are the resolved servers in scope by declared name, `names` the server names by id for display, `fixed` the
+    names on the assistant that others hold, with their origins, `reserved` folded names.
     """
 
     desired: Desired
