@@ -87,6 +87,7 @@ def on_github(here: Workspace, *arguments: str) -> tuple[Ended, str, dict[str, s
 
 
 def test_a_plan_is_annotated_summarised_and_put_out(planned: Workspace):
+    planned.run("db", "upgrade")
     ended, summary, outputs = on_github(planned, "plan", "--format", "github")
     document = planned.plan().document
     assert (ended.code, ended.err) == (0, "")
@@ -107,6 +108,7 @@ def test_a_plan_is_annotated_summarised_and_put_out(planned: Workspace):
 
 
 def test_without_a_job_summary_the_plan_is_on_stderr_all_the_same(planned: Workspace):
+    planned.run("db", "upgrade")
     ended = planned.run("plan", "--format", "github")
     assert ended.err == planned.run("plan").out
     assert len(commands_in(ended.out)) == 1
