@@ -118,6 +118,7 @@ def test_colour_is_there_for_a_terminal_and_nowhere_else(planned: Workspace):
 
 
 def test_json_on_a_terminal_is_still_json_alone_on_stdout(planned: Workspace):
+    planned.run("db", "upgrade")
     ended = planned.process("plan", "--format", "json")
     assert ended.document["workspace"] == "demo"
     assert ended.err == ""
