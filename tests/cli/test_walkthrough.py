@@ -239,3 +239,23 @@ def test_a_server_that_does_not_answer_gets_no_loosening_and_any_tightening(appl
     applied.write(CONFIG.replace("locked", "human_controlled"))
     tightened = applied.plan()
     assert (tightened.code, tightened.done) == (4, {"set_envelope": 3, "deferred": 3})
+
+
+def test_a_server_that_takes_another_s_name_waits_until_it_was_listed(applied: Workspace):
+    before = aliases(applied)
+    applied.serve("other", die_on={"tools/list": 1})
+    applied.write(CONFIG.replace("{server:issues}", "{server:other}"))
+    written = (applied.folder / "mcp.yaml").read_text("utf-8")
+    (applied.folder / "mcp.yaml").write_text(written.replace("command: [", 'command: ["/usr/bin/env", '), "utf-8")
+    down, kept = applied.plan(), applied.apply()
+    assert (down.code, down.done) == (3, {"held": 5, "deferred": 3})
+    assert {(each["op"], *each["held_because"]) for each in down.document["held"]} == {
+        (op, "endpoint_unlisted") for op in ("register_server", "detach", "unregister_server")
+    }
+    assert (kept.code, kept.document["done"], aliases(applied)) == (3, [], before)
+    applied.serve("other", tool("search.issues", "Another one."), tool("get_issue"), tool("list_users"))
+    up = applied.apply("--allow-detach", "3")
+    assert [each["op"] for each in up.document["done"]] == [
+        "register_server", *["detach"] * 3, *["attach"] * 3, "unregister_server"
+    ]  # fmt: skip
+    assert (up.code, aliases(applied), applied.plan().done) == (0, before, {"unchanged": 3})

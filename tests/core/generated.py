@@ -12,7 +12,7 @@ from remit.core.aliases import base_names, fold, suffixed_alias
 from remit.core.definition import Definition
 from remit.core.desired import Connection, Desired, DesiredAssistant, DesiredServer, Selection
 from remit.core.envelope import MOST_RESTRICTIVE, UNSET, Envelope, EnvelopePatch, Surface
-from remit.core.identity import Endpoint, HttpEndpoint, StdioEndpoint
+from remit.core.identity import Endpoint, HttpEndpoint, ProviderName, StdioEndpoint
 from remit.core.live import (
     Listed,
     Live,
@@ -53,6 +53,7 @@ ASSISTANTS = ("dev", "ops", "qa")
 TOOLS = ("search", "Search", "search.issues", "search_issues", "delete-all", "x" * 70, "web_search")
 PATTERNS = (*TOOLS, "*", "search*", "*s*", "[Ss]earch", "nothing-*", "never_listed")
 EXPLICIT = ("fetch", "Fetch", "alpha__search", "shell", "house_name")
+PERMISSIONS: tuple[tuple[str, ...], ...] = ((), ("read",), ("write",), ("read", "write"))
 RESERVED = ("House_Name", "alpha__delete-all")
 
 DEFINITIONS = (
@@ -156,7 +157,7 @@ def _assistant(name: str, servers: Sequence[DesiredServer], random: Random) -> D
         )
         for each in _some(servers, 0.8, random)
     ]
-    return assistant(name, *selections, permissions=random.choice(((), ("read",))))
+    return assistant(name, *selections, permissions=random.choice(PERMISSIONS))
 
 
 def _observation(random: Random) -> Observation:
@@ -174,7 +175,7 @@ def _recorded(endpoints: _Endpoints, random: Random) -> Recorded:
     assistants = [
         recorded_assistant(
             name,
-            permissions=random.choice(((), ("read",))),
+            permissions=random.choice(PERMISSIONS),
             foreign_functions=tuple(_some(("alpha__search", "fetch", "developed"), 0.15, random)),
             workspace=random.choice((WORKSPACE, WORKSPACE, OTHER_WORKSPACE)),
         )
@@ -220,7 +221,12 @@ _STRANGERS = (
 )
 
 _DAMAGES: tuple[Callable[[RecordedAttachment], RecordedAttachment], ...] = (
-    lambda each: replace(each, function_text=None),
+    lambda each: replace(each, function_text=None, function_name=None),
+    lambda each: replace(each, function_name=None),
+    lambda each: replace(each, function_name=f"edited_{each.provider_name}"),
+    lambda each: replace(each, provider_name=ProviderName(f"edited_{each.provider_name}")),
+    lambda each: replace(each, provider_name=ProviderName("house_name"), function_name=f"edited_{each.provider_name}"),
+    lambda each: replace(each, provider_name=ProviderName(f"edited_{each.provider_name}"), function_text="{}"),
     lambda each: replace(each, function_text='{"type":"function"}'),
     lambda each: replace(each, definition=replace(each.definition, text=definition("Edited.").text)),
     lambda each: replace(each, definition=replace(each.definition, text='{"annotations":{"destructiveHint":true')),

@@ -41,6 +41,7 @@ HEX = DIGEST.removeprefix("d1:")
 DOWN = Unreachable(reason=UnreachableReason.REFUSED, detail="connection refused")
 
 LIVE, FINDING = HoldReason.LIVE_NOT_ACCEPTED, HoldReason.FINDING
+UNCHECKED = HoldReason.LOOSENED_WHILE_UNCHECKED
 GROUP, UNLISTED, LOOSE = HoldReason.ENDPOINT_GROUP, HoldReason.ENDPOINT_UNLISTED, HoldReason.LOOSENED_WHILE_DRIFTED
 
 
@@ -138,6 +139,16 @@ def test_a_refresh_waits_although_the_file_names_its_tool() -> None:
     assert (running(made), waiting(made)) == ([], [("refresh", "assistant.ops/github__search", (LIVE,))])
 
 
+def test_a_refresh_whose_new_text_has_a_high_finding_waits_for_both_reasons_until_its_digest_is_accepted() -> None:
+    known, live = recorded(KNOWN, OPS, attachment(KNOWN, "search")), {"github": listed(search=SUSPICIOUS)}
+    made = plan(selecting("search"), known, live)
+    accepted = plan(
+        selecting("search"), known, live, accept=[Acceptance("tool.github/search", SUSPICIOUS.definition_digest)]
+    )
+    assert (running(made), waiting(made)) == ([], [("refresh", "assistant.ops/github__search", (LIVE, FINDING))])
+    assert (running(accepted), waiting(accepted)) == ([("refresh", "assistant.ops/github__search")], [])
+
+
 # --- loosening ---------------------------------------------------------------------------------------------------------
 
 OPEN = EnvelopePatch(surface=Surface.OPEN)
@@ -166,25 +177,58 @@ def test_a_loosening_waits_while_its_tool_is_drifted_or_held(
     assert (running(made), waiting(made)) == ([], [*also, (*SET, (LOOSE,))])
 
 
-@pytest.mark.parametrize(
-    "observation", [listed("search"), DOWN, Skipped(SkipReason.CACHE_ONLY)], ids=["same", "down", "not asked"]
-)
-def test_a_loosening_runs_where_nothing_drifted(observation: Observation) -> None:
+def test_a_loosening_runs_where_the_server_still_offers_what_was_approved() -> None:
     known = recorded(KNOWN, OPS, attachment(KNOWN, "search"))
-    made = plan(selecting("search", of=server("github", envelope=OPEN)), known, {"github": observation})
+    made = plan(selecting("search", of=server("github", envelope=OPEN)), known, {"github": listed("search")})
     assert (running(made), waiting(made)) == ([SET], [])
 
 
-@pytest.mark.parametrize("of", [GITHUB, replace(GITHUB, enabled=False)], ids=["down", "disabled"])
-def test_a_server_that_falls_silent_does_not_get_the_loosening_that_its_drift_held_back(of: DesiredServer) -> None:
+SILENT = (DOWN, Skipped(SkipReason.NEVER_LISTED), Skipped(SkipReason.CACHE_ONLY))
+
+
+@pytest.mark.parametrize("observation", SILENT, ids=["down", "never listed", "not asked"])
+@pytest.mark.parametrize("patch", [OPEN, MIXED], ids=["loosened", "mixed"])
+@pytest.mark.parametrize("drifted", [False, True])
+def test_a_loosening_waits_while_its_server_gives_no_listing(
+    observation: Observation, patch: EnvelopePatch, *, drifted: bool
+) -> None:
+    known = recorded(KNOWN, OPS, replace(attachment(KNOWN, "search"), drifted_when_last_listed=drifted))
+    made = plan(selecting("search", of=server("github", envelope=patch)), known, {"github": observation})
+    assert (running(made), waiting(made)) == ([], [(*SET, (UNCHECKED,))])
+
+
+@pytest.mark.parametrize("observation", SILENT, ids=["down", "never listed", "not asked"])
+def test_a_tightening_runs_while_its_server_gives_no_listing(observation: Observation) -> None:
+    known = recorded(KNOWN, OPS, attachment(KNOWN, "search"))
+    made = plan(selecting("search", of=server("github", envelope=STRICT)), known, {"github": observation})
+    assert (running(made), waiting(made)) == ([SET], [])
+
+
+@pytest.mark.parametrize(
+    ("drifted", "held"), [(False, []), (True, [(*SET, (LOOSE,))])], ids=["as approved", "drifted when last listed"]
+)
+def test_a_loosening_on_a_disabled_server_waits_only_if_the_tool_had_drifted(
+    held: list[tuple[str, str, tuple[HoldReason, ...]]], *, drifted: bool
+) -> None:
+    off = replace(GITHUB, enabled=False, envelope=OPEN)
+    row = replace(attachment(KNOWN, "search"), drifted_when_last_listed=drifted)
+    made = plan(selecting("search", of=off), recorded(registration(off), OPS, row), {})
+    assert (running(made), waiting(made)) == ([] if held else [SET], held)
+
+
+def test_a_server_that_is_back_as_approved_gets_the_loosening_that_waited() -> None:
     drifted = replace(attachment(KNOWN, "search"), drifted_when_last_listed=True)
-    known = recorded(registration(of), OPS, drifted)
-    loose = plan(selecting("search", of=replace(of, envelope=OPEN)), known, {"github": DOWN})
-    strict = plan(selecting("search", of=replace(of, envelope=STRICT)), known, {"github": DOWN})
-    back = plan(selecting("search", of=replace(of, enabled=True, envelope=OPEN)), known, {"github": listed("search")})
-    assert (running(loose), waiting(loose)) == ([], [(*SET, (LOOSE,))])
-    assert (SET in running(strict), waiting(strict)) == (True, [])
-    assert (SET in running(back), waiting(back)) == (True, [])
+    wanted = selecting("search", of=server("github", envelope=OPEN))
+    made = plan(wanted, recorded(KNOWN, OPS, drifted), {"github": listed("search")})
+    assert (running(made), waiting(made)) == ([SET], [])
+
+
+def test_a_repaired_tool_of_a_silent_server_gets_no_loosening() -> None:
+    damaged = replace(attachment(KNOWN, "search"), function_text=None, function_name=None)
+    made = plan(
+        selecting("search", of=server("github", envelope=OPEN)), recorded(KNOWN, OPS, damaged), {"github": DOWN}
+    )
+    assert (running(made), waiting(made)) == ([REFRESH], [(*SET, (UNCHECKED,))])
 
 
 def test_a_loosening_goes_with_an_accepted_refresh() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from remit.core.acceptance import Acceptance
 from remit.core.desired import Connection, Desired
-from remit.core.diagnostics import Diagnostic
+from remit.core.diagnostics import Diagnostic, Severity
 from remit.core.envelope import MOST_RESTRICTIVE, Direction, EnvelopePatch
 from remit.core.identity import CanonicalId, HttpEndpoint, ProviderName, canonical_id_of
 from remit.core.live import Live, Observation, Unreachable, UnreachableReason
@@ -268,7 +268,6 @@ SCENARIOS: Mapping[Row, Scenario] = {
                 definition=definition(),
                 envelope=MOST_RESTRICTIVE,
                 reason=Reason.NO_LONGER_SELECTED,
-                source=LINE,
             ),
             deferred=(
                 deferred(
@@ -285,8 +284,11 @@ SCENARIOS: Mapping[Row, Scenario] = {
         plan=outcome(unchanged=1),
     ),
     Row.SET_ENVELOPE: Scenario(
-        desired=desired(server("github", tools={"search": TIGHT}), assistant("ops", select("github", "search"))),
-        recorded=recorded(KNOWN, OPS, SEARCH),
+        desired=desired(
+            server("github", tools={"search": TIGHT}),
+            assistant("ops", select("github", "search"), permissions=("search",)),
+        ),
+        recorded=recorded(KNOWN, recorded_assistant(permissions=("search",)), SEARCH),
         live={"github": listed("search")},
         plan=outcome(
             SetEnvelope(
@@ -362,7 +364,6 @@ SCENARIOS: Mapping[Row, Scenario] = {
                 definition=definition(),
                 envelope=MOST_RESTRICTIVE,
                 reason=Reason.SERVER_REMOVED,
-                source=LINE,
             ),
             UnregisterServer(server_id=KNOWN.server_id, before=facts_of(KNOWN), reason=Reason.NO_LONGER_SELECTED),
         ),
@@ -376,7 +377,12 @@ SCENARIOS: Mapping[Row, Scenario] = {
         recorded=recorded(PERMITTED),
         plan=outcome(
             UpdateAssistant(
-                assistant="ops", before=("read",), after=("write",), reason=Reason.FIELDS_CHANGED, source=ASSISTANT
+                assistant="ops",
+                before=("read",),
+                after=("write",),
+                reason=Reason.FIELDS_CHANGED,
+                risks=(Risk(RiskCode.MIXED, "may write; may no longer read"),),
+                source=ASSISTANT,
             )
         ),
     ),
@@ -391,7 +397,6 @@ SCENARIOS: Mapping[Row, Scenario] = {
                 definition=definition(),
                 envelope=MOST_RESTRICTIVE,
                 reason=Reason.ASSISTANT_REMOVED,
-                source=LINE,
             ),
             DeleteAssistant(assistant="ops", permissions=("read",), reason=Reason.ASSISTANT_REMOVED),
         ),
@@ -407,7 +412,6 @@ SCENARIOS: Mapping[Row, Scenario] = {
                 definition=definition(),
                 envelope=MOST_RESTRICTIVE,
                 reason=Reason.ASSISTANT_REMOVED,
-                source=LINE,
             ),
             unmanaged=Unmanaged(functions=1),
         ),
@@ -571,4 +575,5 @@ def test_an_assistant_whose_tools_must_stay_for_now_stays_too() -> None:
 def test_only_the_workspace_that_created_an_assistant_sets_its_fields() -> None:
     theirs = recorded_assistant(permissions=("read",), workspace=OTHER_WORKSPACE)
     made = plan(desired(assistant("ops", permissions=("write",))), recorded(theirs))
-    assert made == outcome(unmanaged=Unmanaged(assistants=1))
+    assert made.operations == ()
+    assert [(each.code, each.severity) for each in made.problems] == [("assistant-elsewhere", Severity.WARNING)]

@@ -94,6 +94,15 @@ def test_each_change_of_an_attachment_is_a_version_and_all_of_them_one_revision(
     )
 
 
+def test_a_repair_writes_the_alias_and_a_function_back_and_other_refreshes_keep_the_alias_there_is() -> None:
+    edited = replace(SEARCH, provider_name=ProviderName("edited"), function_text=None, function_name=None)
+    repair = replace(REFRESH, after=definition(), reason=Reason.DATABASE_DRIFT)
+    changed = recorded(KNOWN, replace(OPS, revision=1), replace(SEARCH, row_version=2))
+    assert after(recorded(KNOWN, OPS, edited), repair) == changed
+    renamed = attachment(KNOWN, "search", OTHER, alias="edited")
+    assert after(recorded(KNOWN, OPS, edited), REFRESH).attachments == (replace(renamed, row_version=2),)
+
+
 def test_a_change_of_tools_is_a_revision_of_another_workspace_s_assistant_too() -> None:
     theirs = replace(OPS, workspace=OTHER_WORKSPACE, revision=7)
     assert after(recorded(KNOWN, theirs), ATTACH) == recorded(KNOWN, replace(theirs, revision=8), SEARCH)

@@ -4,15 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remit.core.references import (
-    EnvReference,
-    FileReference,
-    InvalidReference,
-    Literal,
-    Part,
-    parse_references,
-    unescape,
-)
+from remit.core.references import EnvReference, FileReference, InvalidReference, Literal, Part, parse_references
 
 
 @pytest.mark.parametrize(
@@ -74,4 +66,3 @@ def test_any_other_form_is_refused_with_the_right_one_and_its_place(text: str, a
 def test_any_text_can_be_written_with_doubled_dollars(text: str) -> None:
     escaped = text.replace("$", "$$")
     assert parse_references(escaped) == ((Literal(text),) if text else ())
-    assert unescape(escaped) == text

@@ -46,7 +46,7 @@ def refusal(address: str, planned: int, attached: int, limit: int, *, total: int
 def emptied(name: str, had: int, total: int) -> Diagnostic:
     return Diagnostic(
         code="assistant-emptied",
-        message=f"assistant {name} would lose all of its {had} tools",
+        message=f"assistant {name} would lose {'its only tool' if had == 1 else f'all of its {had} tools'}",
         address=f"assistant.{name}",
         hint=f"if that is meant, run again with --allow-detach {total}",
     )
@@ -138,7 +138,7 @@ def test_a_file_that_asks_for_nothing_any_more_is_refused() -> None:
         emptied("ops", 2, 2),
         Diagnostic(
             code="desired-emptied",
-            message="the file asks for nothing any more; 2 attachments and 1 registrations are recorded",
+            message="the file asks for nothing any more, while 2 attachments and 1 registration are recorded",
             address="workspace.acme-ops",
             hint="if that is meant, run again with --allow-detach 2",
         ),

@@ -8,6 +8,7 @@ import pytest
 
 from remit.core.envelope import Envelope, Surface
 from remit.core.identity import ProviderName
+from remit.core.operations import Reason, Refresh, ToolRef
 from remit.core.ports import Failure
 from remit.core.recorded import Recorded, WorkspaceRecord
 from remit.errors import StoreError
@@ -162,6 +163,10 @@ def test_attaching_an_attached_tool_refreshes_it_under_its_old_alias(tmp_path: P
     )
 
 
+def repair(of: ToolRef) -> Refresh:
+    return replace(refresh(of, definition()), reason=Reason.DATABASE_DRIFT)
+
+
 def test_a_refresh_mends_an_attachment_whose_function_is_gone_or_changed(tmp_path: Path) -> None:
     store = created_store(tmp_path)
     with store.workspace("web", owner="local", lock_timeout=1) as transaction:
@@ -176,6 +181,64 @@ def test_a_refresh_mends_an_attachment_whose_function_is_gone_or_changed(tmp_pat
         assert transaction.execute([refresh(SEARCH, definition()), refresh(FETCH, definition())]) == ()
     mended = store.recorded().attachments
     assert tuple(replace(each, row_version=1) for each in mended) == healthy.attachments
+
+
+def test_a_repair_writes_the_alias_back_that_somebody_edited(tmp_path: Path) -> None:
+    store = created_store(tmp_path)
+    with store.workspace("web", owner="local", lock_timeout=1) as transaction:
+        transaction.execute([register("github"), assistant("ops"), attach(SEARCH), attach(FETCH)])
+    healthy = store.recorded()
+    with sqlite3.connect(tmp_path / "remit.db") as raw:
+        raw.execute("UPDATE assistant_mcp_tools SET provider_name = 'edited' WHERE remote_name = 'search'")
+        raw.execute("UPDATE assistant_functions SET name = 'Other', folded_name = 'other' WHERE name = 'github__fetch'")
+    raw.close()
+    edited = store.recorded().attachments
+    assert {(each.provider_name, each.function_name) for each in edited} == {
+        ("edited", "github__search"),
+        ("github__fetch", "Other"),
+    }
+    with store.workspace("web", owner="local", lock_timeout=1) as transaction:
+        assert transaction.execute([repair(SEARCH), repair(FETCH)]) == ()
+    mended = store.recorded().attachments
+    assert tuple(replace(each, row_version=1) for each in mended) == healthy.attachments
+
+
+def test_a_function_whose_two_names_disagree_stands_under_none(tmp_path: Path) -> None:
+    store = created_store(tmp_path)
+    with store.workspace("web", owner="local", lock_timeout=1) as transaction:
+        transaction.execute([register("github"), assistant("ops"), attach(SEARCH)])
+    (before,) = store.recorded().attachments
+    with sqlite3.connect(tmp_path / "remit.db") as raw:
+        raw.execute("UPDATE assistant_functions SET folded_name = 'other'")
+    raw.close()
+    (after,) = store.recorded().attachments
+    assert (after, after.is_coherent) == (replace(before, function_name=None), False)
+
+
+@pytest.mark.parametrize("operations", [("repair", "rename"), ("rename", "repair")])
+def test_a_rename_comes_on_top_of_a_repair_in_any_order(tmp_path: Path, operations: tuple[str, ...]) -> None:
+    store = created_store(tmp_path)
+    with store.workspace("web", owner="local", lock_timeout=1) as transaction:
+        transaction.execute([register("github"), assistant("ops"), attach(SEARCH)])
+    with sqlite3.connect(tmp_path / "remit.db") as raw:
+        raw.execute("UPDATE assistant_mcp_tools SET provider_name = 'edited'")
+    raw.close()
+    made = {"repair": repair(SEARCH), "rename": rename(SEARCH, "find")}
+    with store.workspace("web", owner="local", lock_timeout=1) as transaction:
+        assert transaction.execute([made[each] for each in operations]) == ()
+    (found,) = store.recorded().attachments
+    assert (found.provider_name, found.function_name, found.is_coherent) == ("find", "find", True)
+
+
+def test_a_refresh_keeps_the_name_that_a_rename_of_the_same_apply_gave(tmp_path: Path) -> None:
+    store = created_store(tmp_path)
+    with store.workspace("web", owner="local", lock_timeout=1) as transaction:
+        transaction.execute([register("github"), assistant("ops"), attach(SEARCH)])
+    newest = definition("Newest.")
+    with store.workspace("web", owner="local", lock_timeout=1) as transaction:
+        assert transaction.execute([rename(SEARCH, "find"), refresh(SEARCH, newest)]) == ()
+    (found,) = store.recorded().attachments
+    assert (found.provider_name, found.definition, found.is_coherent) == ("find", newest, True)
 
 
 def test_what_is_not_attached_can_be_detached_and_nothing_else(tmp_path: Path) -> None:

@@ -78,8 +78,9 @@ class AssistantContext:
 class ToolOutcome:
     """What was decided about tools.
 
-    `requires` leads from an assistant and a permission to the addresses of the tools that ask for it, `unchecked` are
-    addresses of attachments whose server does not answer.
+    `requires` leads from an assistant and a permission to the addresses of the tools that ask for it by the file,
+    `guarded` to those of attachments that ask for it by the file or until the file's policy holds. `unchecked` are
+    addresses of attachments whose server does not answer or is not asked, `misnamed` those whose alias was edited.
     `uneasy` are addresses of attachments that must not be loosened now: their approved definition is not to be had, or
     their server does not answer and its last good listing had drifted.
     """
@@ -89,7 +90,9 @@ class ToolOutcome:
     drift: list[Drift] = field(default_factory=list[Drift])
     deferred: list[Deferred] = field(default_factory=list[Deferred])
     unchecked: list[str] = field(default_factory=list[str])
+    misnamed: list[str] = field(default_factory=list[str])
     requires: dict[tuple[str, str], list[str]] = field(default_factory=dict[tuple[str, str], list[str]])
+    guarded: dict[tuple[str, str], list[str]] = field(default_factory=dict[tuple[str, str], list[str]])
     uneasy: list[str] = field(default_factory=list[str])
     unchanged: int = 0
 
@@ -97,6 +100,11 @@ class ToolOutcome:
         """Note that a tool asks for a permission, if it does."""
         if permission is not None:
             self.requires.setdefault((assistant, permission), []).append(address)
+
+    def guard(self, assistant: str, permission: str | None, address: str) -> None:
+        """Note that an attachment in service asks for a permission, if it does."""
+        if permission is not None:
+            self.guarded.setdefault((assistant, permission), []).append(address)
 
     @property
     def size(self) -> int:

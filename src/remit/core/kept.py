@@ -45,9 +45,12 @@ class _Kept:
 def judge_attachments(context: AssistantContext, outcome: ToolOutcome) -> KeptNames:
     """Judge every attachment of an assistant; gives the names that stay, as the ones to attach have to avoid them."""
     outcome.unchanged += len(context.protected) - context.overlooked
+    for protected in context.protected:
+        outcome.unchecked.append(_guarded(context, protected, outcome))
     kept: list[_Kept] = []
     chosen = context.chosen()
     for attachment in sorted(context.attachments, key=lambda each: each.provider_name):
+        _guarded(context, attachment, outcome)
         selected = _selected(chosen, attachment)
         if selected is None:
             outcome.operations.append(_detach(context, attachment))
@@ -70,6 +73,13 @@ def _selected(chosen: Mapping[ServerId, tuple[Selector, ServerView]], attachment
     selector, view = chosen[attachment.server_id]
     pattern = selector.pattern_for(attachment.remote_name)
     return None if pattern is None else _Kept(attachment, selector.selection, pattern, view)
+
+
+def _guarded(context: AssistantContext, attachment: RecordedAttachment, outcome: ToolOutcome) -> str:
+    """Note what an attachment asks for until its policy changes; gives its address."""
+    address = attachment_address(context.name, attachment.provider_name)
+    outcome.guard(context.name, attachment.envelope.required_permission, address)
+    return address
 
 
 def _detach(context: AssistantContext, attachment: RecordedAttachment) -> Detach:
@@ -168,6 +178,8 @@ def _repair(context: AssistantContext, kept: _Kept, outcome: ToolOutcome) -> Non
             )
         )
         return
+    if kept.attachment.alias_restored:
+        outcome.misnamed.append(attachment_address(context.name, kept.attachment.provider_name))
     risk = Risk(RiskCode.DATABASE_DRIFT, "the rows were changed outside remit; the approved state is restored")
     outcome.operations.append(
         Refresh(
@@ -197,6 +209,7 @@ def _judge_policy(context: AssistantContext, kept: _Kept, outcome: ToolOutcome) 
     after = kept.view.envelope(kept.attachment.remote_name, context.desired)
     address = attachment_address(context.name, kept.attachment.provider_name)
     outcome.require(context.name, after.required_permission, address)
+    outcome.guard(context.name, after.required_permission, address)
     if before == after:
         return
     direction = compare_envelopes(before, after)

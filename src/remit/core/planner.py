@@ -68,9 +68,10 @@ def make_plan(desired: Desired, recorded: Recorded, live: Live, request: PlanReq
         Unsettled(
             drifted={*(each.address for each in tools.drift), *tools.uneasy},
             unchecked=tools.unchecked,
+            misnamed=tools.misnamed,
             unlisted={view.server_id for view in views.values() if view.server.enabled and not view.is_listed},
             replaced=_replaced(matching),
-            guarded=tools.requires,
+            guarded=tools.guarded,
         ),
     )
     problems = [*servers.problems, *tools.problems, *_idle_policies(views.values()), *settled.problems]
@@ -94,8 +95,12 @@ def make_plan(desired: Desired, recorded: Recorded, live: Live, request: PlanReq
 
 
 def _replaced(matching: Matching) -> dict[ServerId, ServerId]:
-    """From registrations that no declaration claims to the other servers that are declared under their names."""
-    successors = {name: match.server_id for name, match in matching.matches.items() if isinstance(match, Unknown)}
+    """From registrations that no declaration claims to the other servers, new or renamed, that take their names."""
+    successors = {
+        name: match.server_id if isinstance(match, Unknown) else match.registration.server_id
+        for name, match in matching.matches.items()
+        if isinstance(match, Known | Unknown)
+    }
     return {each.server_id: successors[each.name] for each in matching.unclaimed if each.name in successors}
 
 
@@ -159,8 +164,15 @@ def _is_out_of_scope(server: str | None, scope: frozenset[str] | None) -> bool:
 def _judged_servers(
     matching: Matching, views: Mapping[str, ServerView], scope: frozenset[str] | None
 ) -> frozenset[ServerId]:
-    """Servers whose attachments this plan may touch: resolved ones, and those that no file declares any more."""
-    gone = (each.server_id for each in matching.unclaimed if scope is None or each.name in scope)
+    """Servers whose attachments this plan may touch: resolved ones, and those that no file declares any more.
+
+    One whose name a server with a problem is to take serves until that problem is gone.
+    """
+    gone = (
+        each.server_id
+        for each in matching.unclaimed
+        if (scope is None or each.name in scope) and (each.name in views or each.name not in matching.matches)
+    )
     return frozenset((*(view.server_id for view in views.values()), *gone))
 
 

@@ -69,7 +69,7 @@ def judge_servers(
             outcome.operations.extend(_operations(match, left.get(name)))
     for registration in matching.unclaimed:
         if scope is None or registration.name in scope:
-            _leave(registration, recorded, outcome)
+            _leave(registration, recorded, outcome, stays=registration.name in waiting)
     return outcome
 
 
@@ -80,23 +80,27 @@ def _operations(match: Match, replaced: RecordedServer | None) -> Iterator[Opera
                 server_id=server_id,
                 facts=_declared(server),
                 reason=Reason.DECLARED,
-                risks=() if replaced is None else (_replacement(replaced, server),),
+                risks=_replacement(replaced, server),
                 source=server.source,
             )
         case Known(server=server, registration=registration):
-            yield from _changed(server, registration)
+            yield from _changed(server, registration, replaced)
         case Ambiguous() | RegisteredElsewhere() | ForeignOwner():
             return
         case _:
             assert_never(match)
 
 
-def _replacement(replaced: RecordedServer, server: DesiredServer) -> Risk:
+def _replacement(replaced: RecordedServer | None, server: DesiredServer) -> tuple[Risk, ...]:
+    if replaced is None:
+        return ()
     before, after = display_endpoint(replaced.endpoint), display_endpoint(server.endpoint)
-    return Risk(RiskCode.ENDPOINT_CHANGE, f"another server takes the name: {before} -> {after}")
+    return (Risk(RiskCode.ENDPOINT_CHANGE, f"another server takes the name: {before} -> {after}"),)
 
 
-def _changed(server: DesiredServer, registration: RecordedServer) -> Iterator[Operation]:
+def _changed(
+    server: DesiredServer, registration: RecordedServer, replaced: RecordedServer | None
+) -> Iterator[Operation]:
     before, after = facts_of(registration), _declared(server)
     if before == after:
         return
@@ -108,6 +112,7 @@ def _changed(server: DesiredServer, registration: RecordedServer) -> Iterator[Op
             after=after,
             changes=changes,
             reason=Reason.NAME_CHANGED,
+            risks=_replacement(replaced, server),
             source=server.source,
         )
         return
@@ -124,8 +129,10 @@ def _changed(server: DesiredServer, registration: RecordedServer) -> Iterator[Op
     )
 
 
-def _leave(registration: RecordedServer, recorded: Recorded, outcome: ServerOutcome) -> None:
+def _leave(registration: RecordedServer, recorded: Recorded, outcome: ServerOutcome, *, stays: bool) -> None:
     others = users_elsewhere(registration, recorded)
+    if not others and stays:
+        return
     if not others:
         outcome.operations.append(
             UnregisterServer(

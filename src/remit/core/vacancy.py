@@ -2,7 +2,8 @@
 
 Decides nothing about matches (core/matching.py): it looks at where they lead. A registration stays as it is where another
 workspace still uses it, where the plan is limited to other servers, and where its own declaration has a problem. Names are
-unique in a workspace and endpoints of an owner, so whoever needs what it holds stays as it is too. Pure.
+unique in a workspace and endpoints of an owner, so whoever needs what it holds stays as it is too, and so does a registration
+that a waiting server was to replace. Pure.
 """
 
 from collections.abc import Iterable, Mapping
@@ -43,7 +44,8 @@ def waiting_servers(
         for match, registration in found:
             waiting.setdefault(match.server.name, registration)
             moving.pop(match.server.name, None)
-            staying += [each for each in claims_of(match) if each not in staying]
+            replaced = (each for each in matching.unclaimed if each.name == match.server.name)
+            staying += [each for each in (*claims_of(match), *replaced) if each not in staying]
     return waiting
 
 

@@ -132,13 +132,18 @@ def prepare(
     if tools and not work.created:
         work.rows = _stored_rows(work)
     _load_definitions(work, tools)
-    for operation in sorted(tools, key=lambda each: _ORDER.index(each.op)):
+    for operation in sorted(tools, key=_rank):
         _fold(work, operation, servers)
     for row in work.rows.values():
         if row.new_function:
             row.document = _document(row)
             row.values["function_digest"] = sha256_hex(row.document)
     return work
+
+
+def _rank(operation: ToolOperation) -> int:
+    # A repair puts back what apply wrote last, so everything else that is asked for comes on top of it.
+    return -1 if operation.reason is Reason.DATABASE_DRIFT else _ORDER.index(operation.op)
 
 
 def _open(scope: Scope, assistant: str, fields: Sequence[CreateAssistant | UpdateAssistant]) -> AssistantWork:

@@ -1,0 +1,158 @@
+"""What waits together: changes of an endpoint or of a name's holder are done whole or not at all.
+
+Decides which operations one that waits pulls along (DESIGN.md sections 4 and 6): what came out of a new endpoint's listing,
+what a replaced server still serves, and whoever needs a name or an endpoint that is not free until then. Pure.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from remit.core.aliases import fold
+from remit.core.identity import ServerId, identity_key_of
+from remit.core.operations import (
+    Attach,
+    Detach,
+    Operation,
+    Reason,
+    Refresh,
+    RegisterServer,
+    RenameAlias,
+    RenameServer,
+    ServerFacts,
+    UnregisterServer,
+    UpdateServer,
+)
+from remit.core.plan import HoldReason
+
+__all__ = ["hold_groups"]
+
+_Reasons: TypeAlias = Sequence[list[HoldReason]]
+"""Why each candidate waits, in their order; empty for what runs. Added to in place."""
+
+
+def hold_groups(
+    candidates: Sequence[Operation],
+    reasons: _Reasons,
+    unlisted: Collection[ServerId],
+    replaced: Mapping[ServerId, ServerId],
+) -> None:
+    """Add to `reasons` why operations wait for each other.
+
+    `unlisted` are enabled servers without a listing, `replaced` leads from a registration to the server that takes its name.
+    """
+    _hold_unlisted(candidates, reasons, unlisted, replaced)
+    _hold_unaccepted(candidates, reasons)
+    while waiting := _pulled_along(candidates, reasons, replaced):
+        for at in waiting:
+            reasons[at].append(HoldReason.ENDPOINT_GROUP)
+
+
+def _hold_unlisted(
+    candidates: Sequence[Operation],
+    reasons: _Reasons,
+    unlisted: Collection[ServerId],
+    replaced: Mapping[ServerId, ServerId],
+) -> None:
+    """Let an endpoint serve until the new one was listed, and a server until the one that takes its name was."""
+    old = {each for each, successor in replaced.items() if successor in unlisted}
+    new = {replaced[each] for each in old}
+    for operation, because in zip(candidates, reasons, strict=True):
+        match operation:
+            case UpdateServer(server_id=server_id, reason=Reason.ENDPOINT_CHANGED):
+                waits = server_id in unlisted
+            case RegisterServer(server_id=server_id) | RenameServer(server_id=server_id):
+                waits = server_id in new
+            case _:
+                waits = _serves_for(operation, old)
+        if waits:
+            because.append(HoldReason.ENDPOINT_UNLISTED)
+
+
+def _hold_unaccepted(candidates: Sequence[Operation], reasons: _Reasons) -> None:
+    for index, update in enumerate(candidates):
+        if isinstance(update, UpdateServer) and update.reason is Reason.ENDPOINT_CHANGED and not reasons[index]:
+            unaccepted = (
+                isinstance(each, Refresh) and because and _is_listed_from(each, {update.server_id})
+                for each, because in zip(candidates, reasons, strict=True)
+            )
+            if any(unaccepted):
+                reasons[index].append(HoldReason.ENDPOINT_GROUP)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kept:
+    """What stays as it is for now: endpoints, servers that were to go, servers that were to come, and aliases."""
+
+    endpoints: frozenset[str]
+    leaving: frozenset[ServerId]
+    arriving: frozenset[ServerId]
+    aliases: frozenset[tuple[str, str]]
+
+    @classmethod
+    def of(cls, held: Iterable[Operation], replaced: Mapping[ServerId, ServerId]) -> "_Kept":
+        held = tuple(held)
+        arriving = frozenset(
+            each.server_id for each in held if isinstance(each, RegisterServer | UpdateServer | RenameServer)
+        )
+        return cls(
+            endpoints=frozenset(
+                _identity(each.before) for each in held if isinstance(each, UpdateServer | UnregisterServer)
+            ),
+            leaving=frozenset(old for old, new in replaced.items() if new in arriving),
+            arriving=arriving,
+            aliases=frozenset(
+                (each.tool.assistant, fold(each.tool.provider_name))
+                for each in held
+                if isinstance(each, Detach | RenameAlias)
+            ),
+        )
+
+
+def _pulled_along(
+    candidates: Sequence[Operation], reasons: _Reasons, replaced: Mapping[ServerId, ServerId]
+) -> list[int]:
+    """Which candidates have to wait for one that does, as far as can be seen in one look."""
+    kept = _Kept.of((each for each, because in zip(candidates, reasons, strict=True) if because), replaced)
+    return [
+        at
+        for at, (each, because) in enumerate(zip(candidates, reasons, strict=True))
+        if (_is_listed_from(each, kept.arriving) and HoldReason.ENDPOINT_GROUP not in because)
+        or (not because and _waits_for(each, kept))
+    ]
+
+
+def _waits_for(operation: Operation, kept: _Kept) -> bool:
+    match operation:
+        case RegisterServer(facts=facts) | UpdateServer(after=facts):
+            return _identity(facts) in kept.endpoints
+        case Attach(tool=tool):
+            return (tool.assistant, fold(tool.provider_name)) in kept.aliases
+        case RenameAlias(tool=tool, after=name):
+            return (tool.assistant, fold(name)) in kept.aliases
+        case _:
+            return _serves_for(operation, kept.leaving)
+
+
+def _serves_for(operation: Operation, leaving: Collection[ServerId]) -> bool:
+    """Whether an operation ends what a server that another one replaces still does."""
+    match operation:
+        case UnregisterServer(server_id=server_id):
+            return server_id in leaving
+        case Detach(tool=tool, reason=Reason.SERVER_REPLACED):
+            return tool.server_id in leaving
+        case _:
+            return False
+
+
+def _is_listed_from(operation: Operation, servers: Collection[ServerId]) -> bool:
+    """Whether an operation came out of a listing of one of these servers, so that it cannot go ahead of them."""
+    return (
+        isinstance(operation, Attach | Refresh)
+        and operation.tool.server_id in servers
+        and operation.reason is not Reason.DATABASE_DRIFT
+    )
+
+
+def _identity(facts: ServerFacts) -> str:
+    return identity_key_of(facts.endpoint, facts.instance)
