@@ -54,6 +54,26 @@ class Crash(BaseException):
     """The end of the process, as far as the code in between can tell."""
 
 
+def test_an_interrupt_inside_a_statement_gives_the_lock_back_at_once(tmp_path: Path) -> None:
+    here = Here(tmp_path).create()
+    planned = here.plan(desired(server("issues"), assistant("ops", select("issues", "a"))), {"issues": listed("a")})
+    statements: list[str] = []
+    for moment in range(1, 200):
+        # While the error is looked at, its traceback keeps everything alive that the statement used.
+        kept: Crash | None = None
+        try:
+            here.apply(planned, store=crashing(here, moment, statements))
+        except Crash as crash:
+            kept = crash
+        holder = sqlite3.connect(here.path, isolation_level=None, timeout=0)
+        holder.execute("BEGIN IMMEDIATE")
+        holder.close()
+        assert (kept is None) == (here.recorded().assistants != ())
+        if kept is None:
+            break
+    assert (len(statements) > 20, here.recorded().assistants != ()) == (True, True)
+
+
 class AnyDay(RuleBasedStateMachine):
     """A file, two servers, one database, and everything that happens to them."""
 
@@ -260,13 +280,15 @@ class AnyDay(RuleBasedStateMachine):
         return bool(self.plan().report.plan.operations or self.plan().report.plan.held)
 
 
-def crashing(here: Here, moment: int) -> DatabaseStore:
-    """A store whose process ends after so many statements."""
+def crashing(here: Here, moment: int, fatal: list[str] | None = None) -> DatabaseStore:
+    """A store whose process ends after so many statements; the last one goes into `fatal`."""
     file, left = SqliteFile(here.path), [moment]
 
-    def count(_: Connection, __: object, ___: str, ____: object, _____: object, ______: bool) -> None:
+    def count(_: Connection, __: object, statement: str, ____: object, _____: object, ______: bool) -> None:
         left[0] -= 1
         if left[0] == 0:
+            if fatal is not None:
+                fatal.append(statement)
             raise Crash
 
     event.listen(file.writer, "after_cursor_execute", count)

@@ -15,6 +15,7 @@ from typing import Any, TypeVar, cast
 from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
@@ -136,7 +137,14 @@ def _writing(path: Path) -> Engine:
         ("PRAGMA journal_mode = WAL", "PRAGMA foreign_keys = ON", "PRAGMA recursive_triggers = ON"),
     )
     event.listen(engine, "begin", _begin_immediate)
+    event.listen(engine, "invalidate", _give_up)
     return engine
+
+
+def _give_up(driver: DBAPIConnection, _record: object, _error: object) -> None:
+    # On Ctrl-C inside a statement SQLAlchemy closes without rolling back, and SQLite keeps a closed connection, its lock
+    # included, for as long as a cursor of it lives: in a traceback, or until somebody collects garbage.
+    driver.rollback()
 
 
 def _engine(path: Path, mode: str, pragmas: tuple[str, ...]) -> Engine:
