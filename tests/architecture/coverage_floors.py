@@ -12,10 +12,10 @@ from typing import TypedDict, cast
 
 from coverage import Coverage
 
-ENFORCED = False
+ENFORCED = True
 
-FLOORS: Mapping[str, float] = {"core": 100.0, "render": 100.0}
-"""Percent by part of src/remit. What decides and what shows has no excuse: it is pure."""
+FLOORS: Mapping[str, float] = {"core": 99.0, "render": 99.0}
+"""Percent by part of src/remit. What decides and what shows is pure; what is left are answers to schemas nobody wrote yet."""
 
 FLOOR = 90.0
 """Percent for every other part."""

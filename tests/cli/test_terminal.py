@@ -100,7 +100,9 @@ def test_without_a_terminal_nobody_is_asked_and_the_plan_is_shown_all_the_same(p
 
 
 def test_progress_names_the_server_that_is_waited_for(planned: Workspace):
-    planned.serve("issues", tool("a"), tool("g1"), call_seconds=0)
+    # It never answers the probe, so for a second there is something to wait for.
+    planned.serve("issues", tool("a"), tool("g1"), silent_on=["server/discover"])
+    planned.write(CONFIG.replace("assistants:", "      start_timeout_seconds: 3\nassistants:"))
     code, screen = converse(planned, ["plan"], [])
     assert code == 0
     assert "waiting for issues" in screen
