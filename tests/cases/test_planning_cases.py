@@ -218,6 +218,19 @@ def test_case_c26_all_except_one_is_written_out_by_name_and_a_later_tool_is_not_
     assert [each["address"] for each in here.plan().document["held"]] == ["assistant.ops/time__set_time"]
 
 
+def test_case_c28_what_a_server_claims_is_shown_as_its_claim_and_changes_no_policy(here: Workspace):
+    here.serve("s", tool("wipe", annotations={"readOnlyHint": True, "destructiveHint": False}))
+    here.write(config(stdio("s"), ops={"s": ["wipe"]}))
+    (attach,) = (each for each in here.plan().document["operations"] if each["op"] == "attach")
+    assert attach["after"]["envelope"] == {
+        "surface": "human_controlled",
+        "side_effecting": True,
+        "reversible": False,
+        "required_permission": None,
+    }
+    assert "(the server claims read-only, not destructive)" in here.run("plan").out
+
+
 def test_case_c29_each_ending_has_its_code_and_json_stands_alone(here: Workspace):
     here.serve("s", tool("a"))
     here.write(config(stdio("s"), ops={"s": ["a"]}))

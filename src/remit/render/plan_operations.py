@@ -5,11 +5,11 @@ every text in one is escaped here, as a saved file may come from anyone.
 """
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import assert_never, cast
 
-from remit.core.canonical import Json
+from remit.core.canonical import Json, JsonObject
 from remit.core.operations import Reason
 from remit.core.plan import HoldReason
 from remit.render.change_lines import change_lines, quoted
@@ -142,6 +142,7 @@ def _tool_words(operation: ToolOperationDocument) -> str:
     match operation["op"]:
         case "attach":
             policy = escape_terminal(envelope_words(operation["after"]["envelope"]))
+            policy += _claim_words(operation["after"]["definition"]["annotations"])
             return policy + (" (by a glob)" if operation["reason"] == Reason.SELECTED_BY_GLOB else "")
         case "detach":
             return _reason_words(operation)
@@ -157,6 +158,20 @@ def _tool_words(operation: ToolOperationDocument) -> str:
             return f"becomes {escape_terminal(operation['after']['provider_name'])}"
         case _:
             assert_never(operation["op"])
+
+
+_CLAIMS: Mapping[tuple[str, bool], str] = {
+    ("readOnlyHint", True): "read-only",
+    ("readOnlyHint", False): "not read-only",
+    ("destructiveHint", True): "destructive",
+    ("destructiveHint", False): "not destructive",
+}
+
+
+def _claim_words(annotations: JsonObject) -> str:
+    """What a server claims about side effects, said as its claim, as policy never follows it; empty where it claims none."""
+    claimed = [words for (key, value), words in _CLAIMS.items() if annotations.get(key) is value]
+    return f" (the server claims {', '.join(claimed)})" if claimed else ""
 
 
 def _word(value: Json) -> str:
