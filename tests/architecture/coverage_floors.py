@@ -14,8 +14,11 @@ from coverage import Coverage
 
 ENFORCED = True
 
-FLOORS: Mapping[str, float] = {"core": 99.0, "render": 99.0}
-"""Percent by part of src/remit. What decides and what shows is pure; what is left are answers to schemas nobody wrote yet."""
+FLOORS: Mapping[str, float] = {"core": 99.0, "render": 99.0, "app.py": 80.0, "__main__.py": 50.0}
+"""Percent by part of src/remit. What decides and what shows is pure; what is left are answers to schemas nobody wrote yet.
+
+The two files beside the packages are a few lines each, so one line more or less is many percent.
+"""
 
 FLOOR = 90.0
 """Percent for every other part."""

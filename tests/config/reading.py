@@ -50,7 +50,7 @@ assistants:
 def read(text: str) -> LoadResult:
     """The result for a file `mcp.yaml` of this text."""
     file = ConfigFile(path="mcp.yaml", sha256=hashlib.sha256(text.encode()).hexdigest())
-    return load_texts([FileText(file=file, text=text)], Path("/work"))
+    return load_texts([FileText(file=file, text=text)], Path("/project"))
 
 
 def desired_of(text: str) -> Desired:

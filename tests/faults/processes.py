@@ -23,6 +23,9 @@ def start_remit(
     here: Workspace, *arguments: str, through: Sequence[str] = (), stdout: int = subprocess.PIPE, **environ: str
 ) -> "subprocess.Popen[str]":
     """A remit process in a session of its own, `through` being words before it on its command line."""
+    # A test run that was put into the background hands on that Ctrl-C is ignored; a handler is not handed on.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     return subprocess.Popen(
         [*through, sys.executable, "-m", "remit", *arguments],
         cwd=here.folder,

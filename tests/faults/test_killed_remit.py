@@ -113,16 +113,21 @@ def test_the_watchdog_ends_what_is_watched_and_nothing_that_was_forgotten() -> N
 
 
 def test_the_watchdog_never_ends_a_stranger_who_was_given_the_number_again() -> None:
-    watchdog, stranger = Watchdog(), sleeper()
+    watchdog = Watchdog()
+    script = "sleep 300 & echo $!; wait"
+    stranger = subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, text=True, start_new_session=True)
+    assert stranger.stdout is not None
+    child = int(stranger.stdout.readline())
     try:
         mark = mark_of(stranger.pid)
         assert mark is not None
         watchdog.watch(type(mark)(mark.pid, str(int(mark.started) - 1)), ())
         watchdog.stop()
-        assert stranger.poll() is None
+        assert (stranger.poll(), mark_of(child) is None) == (None, False)
     finally:
-        stranger.kill()
+        os.killpg(stranger.pid, signal.SIGKILL)
         stranger.wait()
+        stranger.stdout.close()
 
 
 def test_a_watchdog_that_was_killed_is_started_again_for_the_next_server() -> None:

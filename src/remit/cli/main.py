@@ -98,6 +98,8 @@ def main() -> None:
             raise KeyboardInterrupt
         interrupt(number, frame)
 
+    # A parent that ignores SIGCHLD hands that on, and the numbers of servers that ended would go to strangers unseen.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     for each in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, on_signal)
     code = run(sys.argv[1:])

@@ -41,7 +41,9 @@ def family_of(leader: ProcessMark, pipes: frozenset[str] = frozenset()) -> froze
     """
     # Only what is younger than the leader: that also spares a look at the open files of every process of the machine.
     table = {pid: entry for pid, entry in _process_table().items() if int(entry.started) >= int(leader.started)}
-    members = _below({leader.pid}, table)
+    holder = table.get(leader.pid)
+    # A number that a stranger has now leads to the stranger's children: then only the pipes tell who is meant.
+    members = _below({leader.pid}, table) if holder is None or holder.started == leader.started else set[int]()
     if pipes:
         # Our own other children are forks of this process: they may hold the same pipes and are none of the server's.
         own = _below({os.getpid()}, table)
