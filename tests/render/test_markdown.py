@@ -266,6 +266,6 @@ def test_words_that_this_remit_does_not_know_are_code():
         assert words in shown
 
 
-def test_five_thousand_operations_are_written_in_well_below_a_second():
+def test_of_five_thousand_operations_more_than_three_hundred_fit_into_a_comment():
     kinds: Iterable[str] = (line.split("**")[1] for line in markdown_of(large(5_000)).splitlines() if "- **" in line)
     assert Counter(kinds)["attach"] > 300

@@ -53,10 +53,10 @@ def test_a_server_that_dies_on_the_probe_is_restarted_and_initialised(tmp_path: 
 
 def test_a_server_that_ignores_the_probe_costs_a_third_of_its_start_time():
     sink, began = KeptEvents(), time.monotonic()
-    listed = asyncio.run(listing_of(raw_server(silent_on=["server/discover"]), sink=sink, start_timeout_seconds=1.5))
+    listed = asyncio.run(listing_of(raw_server(silent_on=["server/discover"]), sink=sink, start_timeout_seconds=4.5))
     assert names(listed) == ["echo"]
     assert sink.sequence()[:5] == ["open local", "probe sent", "fallback local", "open local", "handshake sent"]
-    assert time.monotonic() - began < 1.5
+    assert time.monotonic() - began < 4.5
 
 
 def test_the_remembered_era_is_tried_first():
