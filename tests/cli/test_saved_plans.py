@@ -154,6 +154,17 @@ def without_each_key(whole: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any
         yield ".".join(map(str, path)), copy
 
 
+@pytest.mark.parametrize("command", [("plan",), ("apply", "--auto-approve", "--create-db")], ids=" ".join)
+def test_a_plan_is_saved_over_no_file_that_is_none(saved: Workspace, command: tuple[str, ...]):
+    before = (saved.folder / "mcp.yaml").read_bytes()
+    (saved.folder / "list.json").write_text("[]", "utf-8")
+    for target in ("mcp.yaml", "list.json"):
+        ended = saved.run(*command, "--out", target)
+        assert (ended.code, f"{target} exists and is no saved plan" in ended.err, ended.out) == (64, True, "")
+    assert ((saved.folder / "mcp.yaml").read_bytes(), (saved.folder / ".remit").exists()) == (before, False)
+    assert saved.run("plan", "--out", "p.json").code == 0
+
+
 def test_a_plan_is_saved_whole_or_not_at_all(saved: Workspace):
     before = (saved.folder / "p.json").read_bytes()
     (saved.folder / "mcp.yaml").write_text("version: 2\n", "utf-8")

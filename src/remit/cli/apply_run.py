@@ -30,7 +30,7 @@ from remit.reconcile.applying import (
 )
 from remit.reconcile.outcome import ExitCode, first_of, plan_exit
 from remit.reconcile.planning import Surroundings, check_acceptances
-from remit.reconcile.saved import acceptances_of, read_plan, write_plan
+from remit.reconcile.saved import acceptances_of, check_target, read_plan, write_plan
 from remit.render.diagnostics import diagnostics_text
 from remit.render.layout import counted
 from remit.render.plan_text import plan_text
@@ -76,6 +76,8 @@ def run_apply(config: Path, plan_flags: PlanFlags, flags: ApplyFlags) -> ExitCod
     """Run apply and give its exit code. Raises RemitError where nothing was done."""
     forget_summary(flags.summary)
     saved = None if flags.plan is None else read_plan(flags.plan)
+    if flags.out is not None:
+        check_target(flags.out)
     session = open_session(config, colour=flags.colour, annotate=flags.form == "github")
     _require_database(session, flags)
     discovery = session.discovery(plan_flags, attach_from_cache=False)

@@ -13,19 +13,41 @@ from typing import Any, cast
 
 from remit.core.acceptance import Acceptance
 from remit.core.operations import Operation
-from remit.errors import PlanStale, PlanUnreadable
+from remit.errors import PlanStale, PlanUnreadable, UsageError
 from remit.reconcile.whole_file import write_whole
 from remit.render.document import digest_of_document, operation_document
 from remit.render.layout import counted
 from remit.render.plan_schema import plan_schema
 from remit.render.shapes import FORMAT_VERSION, OperationDocument, PlanDocument
 
-__all__ = ["Chosen", "acceptances_of", "allowed_detaches", "checked_plan", "choose", "read_plan", "write_plan"]
+__all__ = [
+    "Chosen",
+    "acceptances_of",
+    "allowed_detaches",
+    "check_target",
+    "checked_plan",
+    "choose",
+    "read_plan",
+    "write_plan",
+]
 
 
 def write_plan(path: Path, document: PlanDocument) -> None:
     """Save a plan, readable by its owner only, complete or not at all. Raises OutputUnwritable."""
     write_whole(path, json.dumps(document, indent=2, sort_keys=True, ensure_ascii=True) + "\n")
+
+
+def check_target(path: Path) -> None:
+    """Refuse to save a plan over anything but a plan or an empty file, before any work is done. Raises UsageError."""
+    try:
+        held = path.read_bytes() if path.is_file() else b""
+        document: object = json.loads(held) if held.strip() else {"format_version": FORMAT_VERSION}
+    except (OSError, ValueError, RecursionError):
+        document = None
+    if not isinstance(document, dict) or "format_version" not in document:
+        raise UsageError(
+            f"{path} exists and is no saved plan", place="--out", hint="name another file, as in `--out plan.json`"
+        )
 
 
 def read_plan(path: Path) -> PlanDocument:

@@ -10,7 +10,7 @@ from remit.cli.options import format_choice, plan_options
 from remit.cli.outcomes import forget_summary, plan_outcome, show, write_summary
 from remit.cli.session import PlanFlags, open_session
 from remit.reconcile.outcome import plan_exit
-from remit.reconcile.saved import write_plan
+from remit.reconcile.saved import check_target, write_plan
 from remit.render.document import plan_document
 
 __all__ = ["command"]
@@ -40,6 +40,8 @@ def command(
     safeguard or a held file operation, 4 incomplete, 1 error.
     """
     forget_summary(summary)
+    if out is not None:
+        check_target(out)
     session = open_session(config, colour=not no_color, annotate=form == "github")
     flags = PlanFlags.of(
         refresh=refresh, servers=servers, accept=accept, allow_detach=allow_detach, allow_empty=allow_empty
