@@ -20,6 +20,7 @@ __all__ = [
     "AliasLedger",
     "base_names",
     "fold",
+    "folded_reserved",
     "suffixed_alias",
 ]
 
@@ -49,6 +50,11 @@ _SUFFIX = 8
 def fold(name: str) -> str:
     """The form two aliases are compared in: providers differ on case, so no two may differ by case alone."""
     return name.casefold()
+
+
+def folded_reserved(extra: Iterable[str]) -> frozenset[str]:
+    """The reserved names, folded: the platform's and those that a file adds."""
+    return frozenset(fold(name) for name in (*RESERVED_NAMES, *extra))
 
 
 def _tool_part(remote_name: str) -> str:

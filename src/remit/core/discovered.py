@@ -6,7 +6,7 @@ canonical id, and the alias the tool would get. Discovery is not attachment. Pur
 
 from collections.abc import Mapping
 
-from remit.core.aliases import RESERVED_NAMES, base_names, fold
+from remit.core.aliases import base_names, folded_reserved
 from remit.core.desired import Desired, DesiredServer
 from remit.core.identity import ServerId, canonical_id_of
 from remit.core.live import Listed, Live, McpDiscoveredTool
@@ -18,7 +18,7 @@ __all__ = ["discovered_tools"]
 
 def discovered_tools(desired: Desired, recorded: Recorded, live: Live) -> Mapping[str, tuple[McpDiscoveredTool, ...]]:
     """The tools of every listed server by server name, sorted by remote name; servers without a listing have none."""
-    reserved = frozenset(fold(name) for name in (*RESERVED_NAMES, *desired.reserved_names))
+    reserved = folded_reserved(desired.reserved_names)
     matches = match_servers(desired, recorded).matches
     return {
         server.name: _tools(server, matches[server.name], observation, reserved)

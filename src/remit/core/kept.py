@@ -17,6 +17,7 @@ from remit.core.assistant_context import (
     origin_of_attachment,
     ref_of,
 )
+from remit.core.changes import classes_of
 from remit.core.definition import Definition
 from remit.core.desired import Pattern, Selection
 from remit.core.diagnostics import Diagnostic, Severity
@@ -148,7 +149,7 @@ def _judge_definition(context: AssistantContext, kept: _Kept, outcome: ToolOutco
 def _refresh(context: AssistantContext, kept: _Kept) -> Refresh:
     before, after = kept.attachment.definition, kept.view.tools[kept.attachment.remote_name].definition
     changes = context.diff(before, after)
-    classes = frozenset(change.change_class for change in changes if change.change_class is not None)
+    classes = classes_of(changes)
     return Refresh(
         tool=ref_of(context, kept.attachment),
         before=before,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from remit.core.acceptance import Acceptance, Unsettled, settle
 from remit.core.addresses import address_of, tool_address
-from remit.core.aliases import RESERVED_NAMES, fold
+from remit.core.aliases import folded_reserved
 from remit.core.assistant_context import AssistantContext, ToolOutcome
 from remit.core.assistants import judge_assistants
 from remit.core.desired import Desired
@@ -122,7 +122,7 @@ def _views(
 
 
 def _reserved(desired: Desired) -> frozenset[str]:
-    return frozenset(fold(name) for name in (*RESERVED_NAMES, *desired.reserved_names))
+    return folded_reserved(desired.reserved_names)
 
 
 def _contexts(

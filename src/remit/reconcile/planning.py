@@ -12,6 +12,7 @@ from remit.core.addresses import attachment_address, nearest, tool_address
 from remit.core.canonical import sha256_hex
 from remit.core.definition import function_of
 from remit.core.desired import ConfigFile, Desired
+from remit.core.identity import ServerId
 from remit.core.live import Listed
 from remit.core.matching import Known, match_servers
 from remit.core.operations import Attach, Detach, Refresh
@@ -92,14 +93,20 @@ def _loads(plan: Plan, desired: Desired, recorded: Recorded, scope: frozenset[st
 
 def _users(desired: Desired, recorded: Recorded, scope: frozenset[str]) -> frozenset[str]:
     """The assistants that select from a server in scope, or that have a tool of one."""
-    names = {each.server_id: each.name for each in recorded.servers}
-    for name, match in match_servers(desired, recorded).matches.items():
-        if isinstance(match, Known):
-            names[match.registration.server_id] = name
+    names = _server_names(desired, recorded)
     selecting = {each.name for each in desired.assistants if any(one.server in scope for one in each.selections)}
     return frozenset(
         selecting | {each.assistant for each in recorded.attachments if names.get(each.server_id) in scope}
     )
+
+
+def _server_names(desired: Desired, recorded: Recorded) -> dict[ServerId, str]:
+    """Every registration's name, the declared one where the file renames it."""
+    names = {each.server_id: each.name for each in recorded.servers}
+    for name, match in match_servers(desired, recorded).matches.items():
+        if isinstance(match, Known):
+            names[match.registration.server_id] = name
+    return names
 
 
 def _load(sizes: Sequence[int]) -> AssistantLoad:
@@ -143,10 +150,7 @@ def check_acceptances(
 
 
 def _addresses(plan: Plan, desired: Desired, recorded: Recorded, discovery: Sequence[DiscoveryLine]) -> Iterator[str]:
-    names = {each.server_id: each.name for each in recorded.servers}
-    for name, match in match_servers(desired, recorded).matches.items():
-        if isinstance(match, Known):
-            names[match.registration.server_id] = name
+    names = _server_names(desired, recorded)
     for each in recorded.attachments:
         yield attachment_address(each.assistant, each.provider_name)
         yield tool_address(names.get(each.server_id, each.server_id), each.remote_name)
