@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from remit.core.identity import RemoteName
 from remit.core.operations import Attach, Detach, Operation, Refresh, RegisterServer, Risk, RiskCode
-from remit.core.plan import Drift, DriftKind, Held, HoldReason, Plan
+from remit.core.plan import SAFEGUARD_CODES, Drift, DriftKind, Held, HoldReason, Plan
 from remit.render.document import plan_document
 from remit.render.markdown import applied_markdown, plan_markdown
 from remit.render.markdown_budget import LEAST_BUDGET, Piece, Section, fitted
 from remit.render.markdown_code import code, code_block, code_line
-from remit.render.shapes import PlanDocument
+from remit.render.shapes import PlanDocument, ProblemDocument
 from tests.render.examples import HELD, OPERATIONS, REPORT, tool
 from tests.render.reading import structure_of, text_in_code
 from tests.render.test_plan_text import EMPTY, PLAIN, hostile_plan
@@ -65,6 +65,64 @@ def test_what_became_of_an_apply_stands_under_its_head():
     shown = applied_markdown(plan_document(PLAIN), ["Applied: 1 attach. Serial 7.", "  1 held"])
     assert "\n- `Applied: 1 attach. Serial 7.`\n- `1 held`\n" in shown
     assert shown.startswith("<!-- remit apply acme -->\n\n## remit apply `acme`\n")
+
+
+# -- what must not be missed -------------------------------------------------------------------------------------------
+
+
+def test_each_server_that_was_not_listed_is_named_with_its_reason_above_the_fold():
+    before, fold, folded = plan_markdown(plan_document(REPORT)).partition("### Servers\n")
+    assert "**Incomplete:** `jira, slack were not listed; 1 problem left something undone`." in before
+    assert (
+        "### Not listed\n\n"
+        "- `jira`: `unreachable (timeout): no answer within 10 s; listed last 2026-11-30T12:00:00Z: 14 tools`\n"
+        "- `slack`: `unreachable (refused): connection refused`\n\n"
+    ) in before
+    assert (fold, "jira" in folded, "- `files`: `not asked: disabled in the file`" in folded) != ("", True, False)
+
+
+def test_a_server_that_was_left_out_on_purpose_is_not_among_the_unlisted():
+    document = plan_document(REPORT)
+    document["discovery"] = [each for each in document["discovery"] if each["status"] != "unreachable"]
+    shown = plan_markdown(document)
+    assert "**Incomplete:** `1 problem left something undone`." in shown
+    assert "### Not listed" not in shown
+
+
+def test_the_way_through_a_safeguard_is_said_once_above_everything_that_it_goes_through():
+    document = plan_document(REPORT)
+    veto = document["problems"][0]
+    others: list[ProblemDocument] = [
+        {**veto, "address": "server.github"},
+        {**veto, "code": "assistant-emptied", "hint": None},
+    ]
+    document["problems"] = [veto, others[1], others[0]]
+    said = "`1 of 2 attachments would be detached; the limit is 0` (`mcp.yaml:40`)"
+    assert plan_markdown(document).partition("### Look first\n\n")[2].splitlines()[:5] == [
+        "- **veto** `pass --allow-detach 1`",
+        f"  - `too-many-detaches` `assistant.ops`: {said}",
+        f"  - `too-many-detaches` `server.github`: {said}",
+        "- **veto** `nothing is applied`",
+        f"  - `assistant-emptied` `assistant.ops`: {said}",
+    ]
+
+
+def test_of_more_vetoes_than_there_is_room_for_the_first_are_shown_and_the_rest_is_counted():
+    document = plan_document(replace(PLAIN, plan=EMPTY))
+    veto = plan_document(REPORT)["problems"][0]
+    document["problems"] = [{**veto, "address": f"assistant.a{number}"} for number in range(200)]
+    shown = plan_markdown(document, budget_bytes=LEAST_BUDGET)
+    listed = shown.count("\n  - `too-many-detaches` ")
+    assert listed > 10
+    assert (shown.count("**veto**"), f"{200 - listed} veto. The JSON" in shown) == (1, True)
+
+
+@pytest.mark.parametrize(("kept", "stays"), [(HELD[:1], True), (HELD[1:], True), ((), False)])
+def test_something_stays_in_service_only_where_something_was_approved_before(kept: tuple[Held, ...], stays: bool):
+    new = Held(operation=one(Attach), because=(HoldReason.FINDING,))
+    shown = markdown_of(replace(EMPTY, held=(new, *kept)))
+    lead = shown.partition("### Held: not done, waits for acceptance\n\n")[2]
+    assert lead.startswith("What was approved before stays in service.\n\n**" if stays else "**finding**: ")
 
 
 # -- nothing can be forged ---------------------------------------------------------------------------------------------
@@ -197,6 +255,32 @@ def test_no_budget_is_ever_exceeded(budget: int, count: int):
         ),
     )
     assert len(markdown_of(flooded, budget).encode()) <= budget
+
+
+def test_the_widest_head_that_a_forged_plan_can_have_fits_into_the_smallest_budget():
+    document = plan_document(REPORT)
+    wide = "\U00020000" * 300
+    document["workspace"] = document["digest"] = document["config"]["commit"] = wide
+    unreachable = next(each for each in document["discovery"] if each["status"] == "unreachable")
+    document["discovery"] = [{**unreachable, "server": f"{number}{wide}"} for number in range(1_000)]
+    veto = document["problems"][0]
+    document["problems"] = [{**veto, "code": code} for code in sorted(SAFEGUARD_CODES)]
+    for key in document["summary"]:
+        document["summary"][key] = 999_999
+    shown = plan_markdown(document, budget_bytes=LEAST_BUDGET)
+    assert len(shown.encode()) <= LEAST_BUDGET
+    assert "1,000 server listing" in shown
+
+
+@pytest.mark.parametrize("text", FORGERIES)
+def test_a_forged_server_name_stays_code_in_every_place(text: str):
+    def shown(name: str) -> str:
+        document = plan_document(REPORT)
+        for entry in document["discovery"]:
+            entry["server"] = name
+        return plan_markdown(document)
+
+    assert structure_of(shown(text)) == structure_of(shown("harmless"))
 
 
 @settings(max_examples=30, deadline=None)

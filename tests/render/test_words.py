@@ -9,7 +9,8 @@ from remit.core.report import DatabaseFacts, StatusReport
 from remit.render.change_lines import change_lines
 from remit.render.document import plan_document
 from remit.render.layout import Painter
-from remit.render.plan_text import counts_words, incomplete_words, look_first_lines, plan_text
+from remit.render.plan_sentences import counts_words, incomplete_words
+from remit.render.plan_text import look_first_lines, plan_text
 from remit.render.shapes import EnvelopeDocument, ProblemDocument
 from remit.render.status_text import status_text
 from remit.render.words import database_words, envelope_words

@@ -9,7 +9,7 @@ from remit.reconcile.applying import Applied
 from remit.render.diagnostics import problem_document
 from remit.render.escape import escape_terminal
 from remit.render.layout import counted
-from remit.render.plan_text import incomplete_words
+from remit.render.plan_sentences import STAYS_IN_SERVICE, incomplete_words
 from remit.render.shapes import FORMAT_VERSION, PlanDocument, ProblemDocument
 
 __all__ = ["AppliedDocument", "applied_document", "applied_text", "is_told_by_plan"]
@@ -74,7 +74,7 @@ def applied_text(applied: Applied, document: PlanDocument) -> str:
         them = "it" if len(applied.extra) == 1 else "them"
         lines.append(f"  not run, as nobody reviewed {them}: {counted(len(applied.extra), 'operation')} ({shown})")
     if applied.plan.held:
-        stays = "; what was approved before stays in service" if _replaces_something(applied) else ""
+        stays = f"; {STAYS_IN_SERVICE}" if _replaces_something(applied) else ""
         lines.append(f"  {len(applied.plan.held)} held{stays}")
     if not applied.plan.complete:
         lines.append(f"  incomplete: {incomplete_words(document)}")

@@ -15,12 +15,12 @@ from remit.core.plan import DriftKind
 from remit.render.escape import escape_terminal
 from remit.render.layout import Painter, Style
 from remit.render.plan_operations import assistant_lines, held_lines
+from remit.render.plan_sentences import incomplete_words
 from remit.render.plan_text import (
     deferred_lines,
     discovery_lines,
     drift_lines,
     header_lines,
-    incomplete_words,
     look_first_lines,
     problem_lines,
 )

@@ -14,7 +14,15 @@ from remit.render.markdown_budget import Piece, Section, fitted
 from remit.render.markdown_code import code, code_line
 from remit.render.markdown_operations import assistant_sections, held_section, other_section
 from remit.render.plan_operations import place_words
-from remit.render.plan_text import beside_lines, counts_words, deferred_words, observed_words
+from remit.render.plan_sentences import (
+    beside_lines,
+    counts_words,
+    deferred_words,
+    incomplete_words,
+    observed_words,
+    unlisted_servers,
+    vetoes_by_way,
+)
 from remit.render.shapes import DiscoveryDocument, PlanDocument, ProblemDocument
 from remit.render.words import DRIFT_WORDS, RISK_ORDER, unmanaged_words
 
@@ -65,7 +73,7 @@ def _head(what: str, document: PlanDocument, counts: str) -> str:
         f"**{counts}**",
     ]
     if not document["complete"]:
-        lines.append("**Incomplete:** a server was not listed, or a selection stayed unresolved.")
+        lines.append(f"**Incomplete:** {code_line(incomplete_words(document))}.")
     vetoed = sorted({problem["code"] for problem in document["problems"]} & SAFEGUARD_CODES)
     if vetoed:
         lines.append(f"**Refused by a safeguard:** {', '.join(vetoed)}. Nothing is applied.")
@@ -78,6 +86,7 @@ def _head(what: str, document: PlanDocument, counts: str) -> str:
 def _sections(document: PlanDocument) -> list[Section]:
     sections = (
         Section(title="Look first", pieces=(*_vetoes(document["problems"]), *_risks(document))),
+        Section(title="Not listed", pieces=tuple(_server(entry) for entry in unlisted_servers(document))),
         Section(title="Problems", pieces=tuple(_problems(document["problems"]))),
         held_section(document["held"]),
         *assistant_sections(document["operations"]),
@@ -94,9 +103,12 @@ def _sections(document: PlanDocument) -> list[Section]:
 
 
 def _vetoes(problems: Sequence[ProblemDocument]) -> Iterator[Piece]:
-    for problem in problems:
-        if problem["code"] in SAFEGUARD_CODES:
-            yield Piece(rank=0, kind="veto", text=f"- **veto** {_problem(problem)}")
+    """The way through once, and below it everything that it is the way through of: a piece each, as there may be many."""
+    for way, vetoes in vetoes_by_way(problems).items():
+        head = f"- **veto** {code_line(way)}\n"
+        for problem in vetoes:
+            yield Piece(rank=0, kind="veto", text=f"{head}  - {_problem(problem)}")
+            head = ""
 
 
 def _risks(document: PlanDocument) -> Iterator[Piece]:
@@ -123,12 +135,12 @@ def _problems(problems: Sequence[ProblemDocument]) -> Iterator[Piece]:
         if problem["code"] not in SAFEGUARD_CODES:
             rank = _SEVERITY_RANKS.get(problem["severity"], _ASIDE_RANK)
             severity = _word(problem["severity"], ("error", "warning", "note"))
-            yield Piece(rank=rank, kind="problem", text=f"- **{severity}** {_problem(problem)}")
+            hint = f"; {code(problem['hint'], limit=_MESSAGE)}" if problem["hint"] else ""
+            yield Piece(rank=rank, kind="problem", text=f"- **{severity}** {_problem(problem, hint)}")
 
 
-def _problem(problem: ProblemDocument) -> str:
+def _problem(problem: ProblemDocument, hint: str = "") -> str:
     about = f" {code(problem['address'])}" if problem["address"] else ""
-    hint = f"; {code(problem['hint'], limit=_MESSAGE)}" if problem["hint"] else ""
     place = _place(place_words(problem["source"]))
     return f"{code(problem['code'])}{about}: {code(problem['message'], limit=_MESSAGE)}{hint}{place}"
 
@@ -164,11 +176,12 @@ def _deferred(document: PlanDocument) -> Section:
 
 
 def _discovery(document: PlanDocument) -> Section:
-    entries = document["discovery"]
+    """The servers that nothing is wrong with, folded; the others stand above."""
+    entries, unlisted = document["discovery"], {entry["server"] for entry in unlisted_servers(document)}
     listed = sum(entry["status"] == "listed" for entry in entries)
     return Section(
         title="Servers",
-        pieces=tuple(_server(entry) for entry in entries),
+        pieces=tuple(_server(entry) for entry in entries if entry["server"] not in unlisted),
         fold=f"{listed} of {counted(len(entries), 'server')} listed",
     )
 

@@ -39,7 +39,7 @@ class Section:
 def fitted(head: str, sections: Sequence[Section], *, budget_bytes: int) -> str:
     """Head and sections as one text of at most `budget_bytes` bytes of UTF-8, ending with a newline.
 
-    Raises ValueError for a budget below LEAST_BUDGET. The head must fit into half of that.
+    Raises ValueError for a budget below LEAST_BUDGET. The head must fit into that beside the notice of what was left out.
     """
     if budget_bytes < LEAST_BUDGET:
         raise ValueError(f"the smallest budget is {LEAST_BUDGET} bytes")

@@ -12,6 +12,7 @@ from remit.render.layout import counted
 from remit.render.markdown_budget import Piece, Section
 from remit.render.markdown_code import code, code_block, code_line
 from remit.render.plan_operations import lines_below, mark_of, operation_cells, tool_cells
+from remit.render.plan_sentences import STAYS_IN_SERVICE, replaces_something
 from remit.render.shapes import OperationDocument, ToolOperationDocument
 from remit.render.words import HOLD_WORDS
 
@@ -45,10 +46,11 @@ def other_section(operations: Sequence[OperationDocument]) -> Section:
 
 
 def held_section(held: Sequence[OperationDocument]) -> Section:
-    """What waits, never folded, with the way on for each reason there is."""
+    """What waits, never folded, with the way on for each reason there is; that something stays in service where it does."""
     reasons = {reason for operation in held for reason in operation.get("held_because", [])}
     ways = [f"**{reason}**: {why}; {way}." for reason, (why, way) in HOLD_WORDS.items() if reason in reasons]
-    lead = "\n\n".join(["What was approved before stays in service.", *ways])
+    stays = [f"{STAYS_IN_SERVICE[0].upper()}{STAYS_IN_SERVICE[1:]}."] if replaces_something(held) else []
+    lead = "\n\n".join([*stays, *ways])
     pieces = [piece for each in held for piece in _pieces(each, operation_cells(each))]
     return Section(title="Held: not done, waits for acceptance", pieces=tuple(pieces), lead=lead)
 

@@ -15,6 +15,7 @@ from remit.core.plan import HoldReason
 from remit.render.change_lines import change_lines, quoted
 from remit.render.escape import escape_json, escape_terminal
 from remit.render.layout import WIDEST, Painter, Style, aligned
+from remit.render.plan_sentences import STAYS_IN_SERVICE, replaces_something
 from remit.render.shapes import (
     AssistantOperationDocument,
     AssistantState,
@@ -72,7 +73,7 @@ def held_lines(held: Sequence[OperationDocument], paint: Painter) -> list[str]:
     """What waits, grouped by why, with the way on; where something was approved before, that it stays in service."""
     if not held:
         return []
-    stays = "; what was approved before stays in service" if any(each["before"] is not None for each in held) else ""
+    stays = f"; {STAYS_IN_SERVICE}" if replaces_something(held) else ""
     lines = [paint(Style.HEAD, f"held: not done, waits for acceptance{stays}")]
     for reasons, group in groupby(sorted(held, key=_because), key=_because):
         for reason in reasons:

@@ -1,62 +1,47 @@
 """A plan document as text for people: danger first, one line for each operation, what is unchanged only counted.
 
-Decides the order of the sections and the words around them; `plan_operations.py` says how an operation reads. It walks
-the document and nothing else, so that `remit show PLAN` prints what `remit plan` printed. No clock: a kept listing is
-shown with its time, not its age.
+Decides the order of the sections and the words around them; `plan_operations.py` says how an operation reads, and
+`plan_sentences.py` what the text has in common with the Markdown. It walks the document and nothing else, so that
+`remit show PLAN` prints what `remit plan` printed. No clock: a kept listing is shown with its time, not its age.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import assert_never
 
-from remit.core.live import SkipReason, UnreachableReason
-from remit.core.operations import OpName
 from remit.core.plan import SAFEGUARD_CODES
 from remit.render.escape import escape_terminal
-from remit.render.layout import WIDEST, Painter, Style, aligned, counted, repeated
+from remit.render.layout import WIDEST, Painter, Style, aligned, counted
 from remit.render.plan_operations import assistant_lines, held_lines, place_words, server_lines
+from remit.render.plan_sentences import (
+    beside_lines,
+    counts_words,
+    deferred_words,
+    incomplete_words,
+    observed_words,
+    vetoes_by_way,
+)
 from remit.render.shapes import (
     DeferredDocument,
     DiscoveryDocument,
     DriftDocument,
-    LastGoodDocument,
-    ListedDocument,
     OperationDocument,
     PlanDocument,
     ProblemDocument,
-    QuarantineDocument,
     SourceDocument,
 )
-from remit.render.words import (
-    DEFERRED_WORDS,
-    DIRECTION_MARKS,
-    DRIFT_WORDS,
-    RISK_ORDER,
-    SKIP_WORDS,
-    SUMMARY_ORDER,
-    database_words,
-    unmanaged_words,
-)
+from remit.render.words import DRIFT_WORDS, RISK_ORDER, database_words, unmanaged_words
 
 __all__ = [
-    "beside_lines",
-    "counts_words",
     "deferred_lines",
-    "deferred_words",
     "discovery_lines",
     "drift_lines",
     "header_lines",
-    "incomplete_words",
     "look_first_lines",
-    "observed_words",
     "plan_text",
     "problem_lines",
 ]
 
 _MOST_OF_A_RISK = 20
-_MOST_NAMES = 5
-_NAME = 64
-_MOST_QUARANTINED = 20
 _RISK_DETAIL = 600
 """An endpoint must be read whole, so a risk's detail is not cut to the terminal's width."""
 _SEVERITY_STYLES = {"error": Style.DANGER, "warning": Style.CHANGE}
@@ -119,46 +104,6 @@ def discovery_lines(entries: Sequence[DiscoveryDocument], paint: Painter, room: 
     return lines
 
 
-def observed_words(entry: DiscoveryDocument, room: int) -> str:
-    """How one server was observed, details cut to `room` characters."""
-    match entry["status"]:
-        case "listed":
-            bad = f", {len(entry['quarantined'])} quarantined" if entry["quarantined"] else ""
-            kept = f", kept listing of {escape_terminal(entry['cached_at'])}" if entry["cached_at"] else ""
-            return f"{counted(entry['tools'], 'tool')}{bad}{kept}"
-        case "unreachable":
-            detail = escape_terminal(entry["detail"], limit=room)
-            if entry["reason"] == UnreachableReason.EMPTY:
-                return f"{detail}; if they are really gone: --allow-empty {escape_terminal(entry['server'])}"
-            return f"unreachable ({escape_terminal(entry['reason'])}): {detail}{_last_good(entry['last_good'])}"
-        case "skipped":
-            words = SKIP_WORDS.get(entry["reason"], escape_terminal(entry["reason"]))
-            return f"not asked: {words}{_last_good(entry['last_good'])}"
-        case _:
-            assert_never(entry["status"])
-
-
-def _last_good(kept: LastGoodDocument | None) -> str:
-    if kept is None:
-        return ""
-    return f"; listed last {escape_terminal(kept['observed_at'])}: {counted(kept['tools'], 'tool')}"
-
-
-def beside_lines(entry: ListedDocument, room: int) -> Iterator[str]:
-    """What a listing has to say beside its tools: at most 20 quarantined ones, each once, and the notes."""
-    rows = repeated(aligned([_quarantined(tool, room) for tool in entry["quarantined"]], widest=WIDEST))
-    yield from (f"    ! quarantined  {row}" for row in rows[:_MOST_QUARANTINED])
-    if (more := len(rows) - _MOST_QUARANTINED) > 0:
-        yield f"    ! and {more:,} more quarantined; the JSON plan names them all"
-    for note in entry["notes"]:
-        yield f"    note: {escape_terminal(note, limit=room)}"
-
-
-def _quarantined(tool: QuarantineDocument, room: int) -> tuple[str, str]:
-    name = escape_terminal(tool["remote_name"], limit=64) or "(no name)"
-    return name, f"{escape_terminal(tool['reason'])}: {escape_terminal(tool['detail'], limit=room)}"
-
-
 # -- danger ------------------------------------------------------------------------------------------------------------
 
 
@@ -171,17 +116,17 @@ def look_first_lines(document: PlanDocument, paint: Painter) -> list[str]:
 
 def _vetoes(problems: Sequence[ProblemDocument], paint: Painter) -> Iterator[str]:
     """The way through once, and below it everything that it is the way through of."""
-    by_way: dict[str, list[list[str]]] = {}
-    for problem in problems:
-        if problem["code"] in SAFEGUARD_CODES:
-            cells = [
-                problem["code"],
-                place_words(problem["source"]),
-                escape_terminal(problem["address"] or "the workspace"),
+    for way, vetoes in vetoes_by_way(problems).items():
+        rows = [
+            [
+                each["code"],
+                place_words(each["source"]),
+                escape_terminal(each["address"] or "the workspace"),
+                _message(each),
             ]
-            by_way.setdefault(problem["hint"] or "", []).append([*cells, _message(problem)])
-    for way, rows in by_way.items():
-        yield f"  {paint(Style.DANGER, '!')} veto: {escape_terminal(way or 'nothing is applied', limit=400)}"
+            for each in vetoes
+        ]
+        yield f"  {paint(Style.DANGER, '!')} veto: {way}"
         yield from (f"      {line}" for line in aligned(rows, widest=WIDEST))
 
 
@@ -239,41 +184,6 @@ def deferred_lines(entries: Sequence[DeferredDocument], paint: Painter, room: in
     return [paint(Style.HEAD, "deferred: could not be checked, nothing is removed for that"), *lines]
 
 
-def deferred_words(entries: Sequence[DeferredDocument], room: int) -> Iterator[tuple[str, str]]:
-    """For each server and reason, what is wrong there and what becomes of its tools; names are cut to `room`.
-
-    What is wrong in detail is said where the servers are.
-    """
-    groups: dict[tuple[str, str, bool], list[DeferredDocument]] = {}
-    for entry in entries:
-        empty = entry["detail"].startswith(f"{UnreachableReason.EMPTY}:")
-        groups.setdefault((entry["server"], entry["reason"], empty), []).append(entry)
-    for (server, reason, empty), members in sorted(groups.items()):
-        state = "lists no tools" if empty else f"is {DEFERRED_WORDS.get(reason, escape_terminal(reason))}"
-        yield f"{escape_terminal(server)} {state}", _kept(members, room)
-
-
-def _kept(members: Sequence[DeferredDocument], room: int) -> str:
-    kept = [f"{entry['assistant']}: {entry['remote_name']}" for entry in members if entry["attached"]]
-    waiting = [f"{entry['assistant']}: {entry['remote_name']}" for entry in members if not entry["attached"]]
-    words = [
-        f"{head} ({_some(names, room)})"
-        for names, head in (
-            (kept, f"{counted(len(kept), 'attached tool')} kept"),
-            (waiting, f"{len(waiting):,} not checkable"),
-        )
-        if names
-    ]
-    return ", ".join(words)
-
-
-def _some(names: Sequence[str], room: int) -> str:
-    """The first of some names, sorted, and how many more there are."""
-    shown = ", ".join(escape_terminal(name, limit=room) for name in sorted(names)[:_MOST_NAMES])
-    more = len(names) - _MOST_NAMES
-    return f"{shown} and {more:,} more" if more > 0 else shown
-
-
 def problem_lines(problems: Sequence[ProblemDocument], paint: Painter) -> list[str]:
     """Problems and notes; the vetoes stand under `look first`."""
     shown = [problem for problem in problems if problem["code"] not in SAFEGUARD_CODES]
@@ -319,52 +229,3 @@ def _closing(document: PlanDocument, paint: Painter) -> list[str]:
     if vetoed:
         lines.append(paint(Style.DANGER, f"Refused by a safeguard: {', '.join(sorted(vetoed))}. Nothing is applied."))
     return [*lines, paint(Style.HEAD, counts_words(document)), f"Digest {escape_terminal(document['digest'])}"]
-
-
-def incomplete_words(document: PlanDocument) -> str:
-    """What an incomplete plan lacks: the servers by name, and how many problems leave something undone."""
-    unlisted = [
-        entry["server"]
-        for entry in document["discovery"]
-        if entry["status"] == "unreachable"
-        or (entry["status"] == "skipped" and entry["reason"] in {SkipReason.NEVER_LISTED, SkipReason.CACHE_ONLY})
-    ]
-    words = [f"{_some(unlisted, _NAME)} {'was' if len(unlisted) == 1 else 'were'} not listed"] if unlisted else []
-    wrong = sum(each["severity"] == "error" and each["code"] not in SAFEGUARD_CODES for each in document["problems"])
-    if wrong:
-        words.append(f"{counted(wrong, 'problem')} left something undone")
-    return "; ".join(words) or "a selection stayed unresolved"
-
-
-def counts_words(document: PlanDocument) -> str:
-    """The counts in one line; those of policies with their directions."""
-    summary = document["summary"]
-    done = [
-        f"{summary[op.value]:,} {op.value.replace('_', ' ')}{_directions(document) if op is OpName.SET_ENVELOPE else ''}"
-        for op in SUMMARY_ORDER
-        if summary[op.value]
-    ]
-    waiting = [
-        words
-        for number, words in (
-            (summary["held"], f"{summary['held']:,} held"),
-            (summary["problems"], counted(summary["problems"], "problem")),
-            (summary["drift"], f"{summary['drift']:,} drift"),
-            (summary["deferred"], f"{summary['deferred']:,} deferred"),
-        )
-        if number
-    ]
-    beside, unchanged = [", ".join(waiting)] if waiting else [], f"{summary['unchanged']:,} unchanged"
-    if done:
-        head = f"Plan: {', '.join(done)}"
-    elif summary["held"] or summary["problems"]:
-        head = "Plan: no operations"
-    else:
-        return " | ".join([f"Nothing to do: {unchanged}", *beside])
-    return " | ".join([head, *beside, unchanged])
-
-
-def _directions(document: PlanDocument) -> str:
-    found = Counter(each["direction"] for each in document["operations"] if each["op"] == "set_envelope")
-    words = [f"{found[each]:,} {each}" for each in DIRECTION_MARKS if found[each]]
-    return f" ({', '.join(words)})" if words else ""
