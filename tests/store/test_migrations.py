@@ -1,9 +1,11 @@
+import json
 import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
@@ -22,6 +24,20 @@ def _with_revision(path: Path, *revisions: str) -> None:
         connection.execute("DELETE FROM alembic_version")
         connection.executemany("INSERT INTO alembic_version VALUES (?)", [(each,) for each in revisions])
     connection.close()
+
+
+def _made_at(path: Path, revision: str) -> None:
+    """A database as the remit of that revision made it."""
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.close()
+    config = Config()
+    config.set_main_option("script_location", "remit.store:migrations")
+    with SqliteFile(path).writer.connect() as writer:
+        begin_writing(writer, lock_timeout=1, place="test")
+        config.attributes["connection"] = writer
+        command.upgrade(config, revision)
+        writer.commit()
 
 
 def _upgraded(path: Path) -> object:
@@ -100,6 +116,63 @@ def test_an_older_schema_is_refused_until_it_is_upgraded(tmp_path: Path) -> None
     assert create_or_upgrade(Location(path)) is UpgradeOutcome.UPGRADED
     assert create_or_upgrade(Location(path)) is UpgradeOutcome.UNCHANGED
     assert opened(path).recorded().servers == ()
+
+
+_ROWS_AT_0001 = """
+    INSERT INTO workspaces VALUES ('ops', 'local', 'dummy-lineage', 1, NULL);
+    INSERT INTO mcp_server_registrations VALUES (
+        'mcp_files', 'local', 'ops', 'files', 'files', 'streamable_http', 'https://files/mcp', NULL, NULL, NULL, 'dummy-key',
+        '{"env":{},"headers":{},"auth":null,"tls":null,"protocol":"auto","start_timeout_seconds":60.0,\
+"allow_private_network":false}', 30.0, 1, NULL, NULL
+    );
+    INSERT INTO mcp_server_registrations SELECT
+        'mcp_slow', owner, workspace, 'slow', 'slow', transport, 'https://slow/mcp', command, cwd, instance, 'other-key',
+        connection, 600.0, enabled, era, '2026-11-30T12:00:00.000000+00:00' FROM mcp_server_registrations;
+    INSERT INTO mcp_server_registrations SELECT
+        'mcp_edited', owner, workspace, 'edited', 'edited', transport, 'https://edited/mcp', command, cwd, instance,
+        'third-key', 'not JSON', 30.0, enabled, era, deleted_at FROM mcp_server_registrations WHERE id = 'mcp_files';
+    INSERT INTO assistants VALUES ('id-1', 'local', 'ops', 'helper', '[]', 1);
+    INSERT INTO assistant_mcp_tools VALUES (
+        'id-2', 'id-1', 'mcp_files', 'ops', 'search', 'mcp.mcp_files.search', 'files__search', 1, '{}', 'd1:a', 'c1:a',
+        'f1:a', 'open', 0, 1, NULL, NULL, NULL, NULL, 1
+    );
+"""
+
+
+def test_rows_made_at_0001_get_the_strict_values_and_a_limit_of_one_call(tmp_path: Path) -> None:
+    path = tmp_path / "remit.db"
+    _made_at(path, "0001")
+    with sqlite3.connect(path) as raw:
+        raw.executescript(_ROWS_AT_0001)
+    raw.close()
+    assert create_or_upgrade(Location(path)) is UpgradeOutcome.UPGRADED
+    with sqlite3.connect(path) as raw:
+        policies = raw.execute(
+            "SELECT id, surface, side_effecting, row_version, unknown_arguments, record, audit_arguments"
+            " FROM assistant_mcp_tools"
+        ).fetchall()
+        connections = dict(raw.execute("SELECT id, connection FROM mcp_server_registrations").fetchall())
+    raw.close()
+    assert policies == [("id-2", "open", 0, 1, "reject", "full", "digest")]
+    assert connections.pop("mcp_edited") == "not JSON"
+    assert {row: json.loads(text)["call_timeout_seconds"] for row, text in connections.items()} == {
+        "mcp_files": 300.0,
+        "mcp_slow": 600.0,
+    }
+
+
+def test_the_database_itself_refuses_a_policy_that_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "remit.db"
+    _made_at(path, "0001")
+    with sqlite3.connect(path) as raw:
+        raw.executescript(_ROWS_AT_0001)
+    raw.close()
+    create_or_upgrade(Location(path))
+    for column in ("unknown_arguments", "record", "audit_arguments"):
+        for value in ("'anything'", "NULL"):
+            with sqlite3.connect(path) as raw, pytest.raises(sqlite3.IntegrityError):
+                raw.execute(f"UPDATE assistant_mcp_tools SET {column} = {value}")
+            raw.close()
 
 
 def test_a_schema_that_becomes_newer_is_refused_by_a_store_that_is_open(tmp_path: Path) -> None:

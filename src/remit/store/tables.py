@@ -130,8 +130,14 @@ assistant_mcp_tools = Table(
     Column("source_line", Integer),
     Column("source_column", Integer),
     Column("row_version", Integer, nullable=False),
+    Column("unknown_arguments", Text, nullable=False, server_default="reject"),
+    Column("record", Text, nullable=False, server_default="full"),
+    Column("audit_arguments", Text, nullable=False, server_default="digest"),
     UniqueConstraint("assistant_id", "registration_id", "remote_name"),
     CheckConstraint("surface IN ('open', 'locked', 'human_controlled')", name="surface"),
+    CheckConstraint("unknown_arguments IN ('reject', 'pass')", name="unknown_arguments"),
+    CheckConstraint("record IN ('full', 'digest')", name="record"),
+    CheckConstraint("audit_arguments IN ('digest', 'values')", name="audit_arguments"),
 )
 """`AssistantMcpTool`: the provenance half of an attachment. `function_digest` is that of the other half as written."""
 
