@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from remit.cli.main import run
 
-__all__ = ["Ended", "Workspace", "tool"]
+__all__ = ["Ended", "Workspace", "clean_environment", "tool"]
 
 SERVER = Path(__file__).parents[1] / "servers" / "raw_stdio.py"
 SECONDS = 60

@@ -1,6 +1,7 @@
 """Files that cannot be taken as text are refused with the reason, at once."""
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from remit.config.files import MAX_BYTES
 from remit.config.loader import Loaded, Rejected, load
 from remit.core.diagnostics import Diagnostic
+from tests.ordinary_user import ordinary_user
 
 
 def refused(path: Path) -> list[tuple[str, int, int]]:
@@ -37,12 +39,26 @@ def test_a_folder_a_pipe_and_an_impossible_path_are_refused_without_waiting(tmp_
     assert [refused(path) for path in paths] == [[("config-unreadable", 0, 0)]] * 4
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_without_permission_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "mcp.yaml"
-    path.write_text("version: 1\n")
-    path.chmod(0)
-    assert refused(path) == [("config-unreadable", 0, 0)]
+def test_a_file_without_permission_is_refused() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "mcp.yaml")
+        path.write_text("version: 1\n")
+        Path(folder).chmod(0o755)
+        for mode, outcome in ((0o644, Loaded), (0, Rejected)):
+            path.chmod(mode)
+            with ordinary_user():
+                result = load(path, display="f")
+            assert isinstance(result, outcome)
+    assert result == Rejected(
+        diagnostics=(
+            Diagnostic(
+                code="config-unreadable",
+                message="the file cannot be read: Permission denied",
+                address="f",
+                hint="`remit init` writes a starter; check the path and its permissions",
+            ),
+        )
+    )
 
 
 def test_a_file_over_the_cap_is_refused_before_a_parser_sees_it(tmp_path: Path) -> None:

@@ -7,8 +7,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from remit.store.store import DatabaseStore
 from tests.cli.workspace import Workspace, clean_environment, tool
 from tests.faults.processes import ROOT, SECONDS, start_remit, until, waited
 from tests.faults.world import AFTER, BEFORE, LISTED_AFTER, LISTED_BEFORE, Here, held, incoherences, new_id
+from tests.ordinary_user import ordinary_user
 from tests.states import NOW, listed
 
 CONFIG = """\
@@ -237,19 +237,6 @@ def test_input_82_a_database_that_cannot_be_used_is_refused_by_every_command_and
         ended = demo.run(*arguments)
         assert (ended.code, ended.out, f"error {code}: " in ended.err) == (1, "", True), (arguments, ended)
     assert tree(demo.folder) == before
-
-
-@contextmanager
-def ordinary_user() -> Generator[None]:
-    """Run a block as somebody whom permissions hold back; root they do not."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
 
 
 def test_input_82_a_read_only_database_is_planned_against_and_not_applied_to(

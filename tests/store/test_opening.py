@@ -1,4 +1,3 @@
-import os
 import shutil
 import sqlite3
 import stat
@@ -6,7 +5,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ import pytest
 from remit.errors import DatabaseUnusable, NoDatabase, StoreError
 from remit.store.database import Location, UpgradeOutcome, create_or_upgrade
 from remit.store.sqlite import SqliteFile, begin_writing
+from tests.ordinary_user import ordinary_user
 from tests.store.samples import assistant, attach, created_store, opened, register, tool
 
 
@@ -33,19 +32,6 @@ def shared_folder() -> Generator[Path]:
     yield folder
     folder.chmod(0o755)
     shutil.rmtree(folder)
-
-
-@contextmanager
-def _ordinary_user() -> Generator[None]:
-    """Run a block as somebody whom permissions hold back; root they do not."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
 
 
 def test_a_new_database_and_its_folder_are_private(tmp_path: Path) -> None:
@@ -145,7 +131,7 @@ def test_a_read_only_folder_can_be_read_and_not_written(shared_folder: Path) -> 
     (shared_folder / "remit.db").chmod(0o444)
     shared_folder.chmod(0o555)
     before = _tree(shared_folder)
-    with _ordinary_user():
+    with ordinary_user():
         assert [each.name for each in opened(shared_folder / "remit.db").recorded().assistants] == ["ops"]
         with pytest.raises(StoreError) as refused, store.workspace("ops", owner="local", lock_timeout=1):
             pass
@@ -165,7 +151,7 @@ def test_what_a_crashed_writer_committed_is_read_from_a_read_only_folder_too(sha
         (shared_folder / f"left.db{suffix}").chmod(0o444)
     keeper.close()
     shared_folder.chmod(0o555)
-    with _ordinary_user():
+    with ordinary_user():
         recorded = opened(shared_folder / "left.db").recorded()
     assert [each.name for each in recorded.assistants] == ["late"]
 
@@ -181,7 +167,7 @@ def test_a_log_that_cannot_be_read_is_refused_instead_of_left_out(shared_folder:
         (shared_folder / f"left.db{suffix}").chmod(0o444)
     keeper.close()
     shared_folder.chmod(0o555)
-    with _ordinary_user(), pytest.raises(DatabaseUnusable) as refused:
+    with ordinary_user(), pytest.raises(DatabaseUnusable) as refused:
         opened(shared_folder / "left.db")
     assert refused.value.code == "database-unusable"
 
