@@ -22,7 +22,7 @@ def here(tmp_path: Path) -> Workspace:
 
 @pytest.fixture(scope="session")
 def programs() -> Callable[[Registry], Path]:
-    """Gives the folder of a registry's servers; skips the test, or fails it where REMIT_INTEROP=required, without them."""
+    """Gives the folder of a registry's servers; without them it skips the test, or fails it (`requirement.py`)."""
     found = cache(obtain)
 
     def folder(registry: Registry) -> Path:

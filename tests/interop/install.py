@@ -57,9 +57,10 @@ Command: TypeAlias = list[str]
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Servers that cannot be had on this machine, and why."""
+    """Servers that cannot be had on this machine, and why; `without_node`: there is no node that could run them."""
 
     reason: str
+    without_node: bool = False
 
 
 class InstallFailed(Exception):
@@ -71,7 +72,7 @@ def obtain(registry: Registry, prefix: Path = PREFIX, environ: Mapping[str, str]
     environ = os.environ if environ is None else environ
     absent = [program for program in NEEDED[registry] if shutil.which(program, path=environ.get("PATH", "")) is None]
     if absent:
-        return Missing(f"{' and '.join(absent)}: not on the PATH")
+        return Missing(f"{' and '.join(absent)}: not on the PATH", without_node="node" in absent)
     prefix.mkdir(parents=True, exist_ok=True)
     folder, stamp = prefix / registry, prefix / f"{registry}.stamp"
     wanted = json.dumps({"made with": sys.version, "at": str(folder), "pins": dict(VERSIONS[registry])}, indent=1)

@@ -14,7 +14,9 @@ HEAD = """\
 remit on MCP servers that nobody here wrote, in the versions of `tests/interop/versions.toml`. Each row is one test: the
 server is discovered, planned and applied (one tool selected by name; all tools selected by a glob, held at first and then
 accepted by their digests), the database holds exactly what the server advertised, the next plan is empty, and no process of
-the server is left. `./run interop` runs it and writes this page; `./run test` runs it and leaves the page alone.
+the server is left. `./run interop` runs it and writes this page; `./run test` runs it and leaves the page alone. There a
+server that cannot be had is skipped, with the reason; in `.ci/run` that is a failure, except for servers from npm on a machine
+without node.
 
 *Era* is how the connection was negotiated: `modern` by `server/discover`, `legacy` by `initialize`. *Unusable* counts tools
 that are advertised and quarantined. *Seconds* is one whole `remit discover` of that server alone, with the starts of remit and

@@ -36,42 +36,57 @@ def test_the_page_names_every_case_in_the_version_that_is_tested():
     assert servers_on(PAGE.read_text("utf-8")) == tested
 
 
+UNREACHABLE = Missing("the registry cannot be reached")
+NO_NPM = Missing("npm: not on the PATH")
+NO_NODE = Missing("node and npm: not on the PATH", without_node=True)
+SKIPS, FAILS = pytest.skip.Exception, pytest.fail.Exception
+
+
 @pytest.mark.parametrize(
-    ("value", "outcome"),
+    ("value", "missing", "outcome"),
     [
-        ({}, pytest.skip.Exception),
-        ({"REMIT_INTEROP": "required"}, pytest.fail.Exception),
-        ({"REMIT_INTEROP": "yes"}, pytest.fail.Exception),
+        ("", UNREACHABLE, SKIPS),
+        ("", NO_NODE, SKIPS),
+        ("required", UNREACHABLE, FAILS),
+        ("required", NO_NPM, FAILS),
+        ("required", NO_NODE, SKIPS),
+        ("yes", NO_NODE, FAILS),
     ],
-    ids=["unset skips", "required fails", "anything else fails"],
 )
-def test_a_missing_server_skips_unless_it_is_required(value: dict[str, str], outcome: type[BaseException]):
-    with pytest.raises(outcome, match=r"no node|REMIT_INTEROP=yes"):
-        settle(Missing("no node"), value)
+def test_a_missing_server_skips_and_where_it_is_required_only_for_want_of_node(
+    value: str, missing: Missing, outcome: type[BaseException]
+):
+    with pytest.raises(outcome, match="REMIT_INTEROP=yes" if value == "yes" else missing.reason):
+        settle(missing, {"REMIT_INTEROP": value})
+    if not value:
+        with pytest.raises(outcome):
+            settle(missing, {})
 
 
-@pytest.mark.parametrize(("node", "wanted"), [(True, "required"), (False, "unset")], ids=["node", "no node"])
-def test_ci_requires_the_servers_where_node_is_there(tmp_path: Path, node: bool, wanted: str):
+def test_ci_requires_the_servers_with_node_and_without(tmp_path: Path):
     (tmp_path / ".ci").mkdir()
     script = shutil.copy(ROOT / ".ci" / "run", tmp_path / ".ci" / "run")
-    (tmp_path / "run").write_text('#!/bin/sh\necho "${REMIT_INTEROP-unset}"\n', "utf-8")
+    (tmp_path / "run").write_text('#!/bin/sh\necho "$REMIT_INTEROP $*"\n', "utf-8")
     (tmp_path / "run").chmod(0o755)
-    only = programs(tmp_path / "bin", **({"node": ""} if node else {})).split(":")[0]
+    only = programs(tmp_path / "bin").split(":")[0]
     for program in ("bash", "dirname", "sh"):
         (Path(only) / program).symlink_to(shutil.which(program) or program)
-    ended = subprocess.run(
-        [str(Path(only) / "bash"), str(script)],
-        env={"PATH": only},
-        capture_output=True,
-        text=True,
-        timeout=20,
-        check=True,
-    )
-    assert ended.stdout == f"{wanted}\n"
+    for path in (only, f"{programs(tmp_path / 'with', node='').split(':')[0]}:{only}"):
+        ended = subprocess.run(
+            [str(Path(only) / "bash"), str(script)],
+            env={"PATH": path},
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=True,
+        )
+        assert ended.stdout == "required test\n"
 
 
 def test_without_node_its_servers_are_missing_and_nothing_is_made(tmp_path: Path):
-    assert obtain(Registry.NPM, tmp_path / "prefix", {"PATH": ""}) == Missing("node and npm: not on the PATH")
+    assert obtain(Registry.NPM, tmp_path / "prefix", {"PATH": ""}) == NO_NODE
+    only_node = programs(tmp_path / "bin", node="").split(":")[0]
+    assert obtain(Registry.NPM, tmp_path / "prefix", {"PATH": only_node}) == NO_NPM
     assert not (tmp_path / "prefix").exists()
 
 
