@@ -157,6 +157,15 @@ def test_64_a_command_line_that_cannot_be_meant(applied: Workspace, arguments: t
     assert ended.err
 
 
+@pytest.mark.parametrize("flag", ["--server", "--allow-empty"])
+@pytest.mark.parametrize(
+    ("name", "hint"), [("isues", "did you mean 'issues'?"), ("nothing-like-it", "the servers are: issues")]
+)
+def test_64_a_server_that_is_none_names_the_near_one_or_all(applied: Workspace, flag: str, name: str, hint: str):
+    ended = applied.run("plan", flag, name)
+    assert (ended.code, ended.err) == (64, f"error usage: {flag}: no server is called '{name}'\n  hint: {hint}\n")
+
+
 # --- pairs: the graver code wins (1 5 6 3 4 2 0) ----------------------------------------------------------------------
 
 

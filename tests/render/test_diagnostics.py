@@ -6,7 +6,7 @@ import pytest
 
 from remit.core.diagnostics import Diagnostic, Severity, Source
 from remit.errors import NoDatabase, RemitError, UsageError
-from remit.render.diagnostics import diagnostics_document, diagnostics_text, error_document, error_text
+from remit.render.diagnostics import diagnostics_document, diagnostics_text, error_text
 
 UNKNOWN_KEY = Diagnostic(
     code="unknown-key",
@@ -144,13 +144,6 @@ def test_the_document_holds_every_diagnostic_and_the_counts():
 )
 def test_an_error_says_what_where_and_what_next(error: RemitError, text: str):
     assert error_text(error) == text
-
-
-def test_an_error_as_a_document_carries_its_exit_code():
-    assert error_document(UsageError("no such option", hint="see --help")) == {
-        "format_version": "1.0",
-        "error": {"code": "usage", "message": "no such option", "place": None, "hint": "see --help", "exit_code": 64},
-    }
 
 
 def test_a_quoted_line_holds_no_workflow_command_and_the_caret_still_fits():

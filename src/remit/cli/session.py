@@ -23,10 +23,10 @@ from remit.core.planner import PlanRequest
 from remit.core.ports import Store
 from remit.core.recorded import Recorded
 from remit.core.report import DiscoveryLine, PlanReport
-from remit.errors import NoDatabase, UsageError
+from remit.errors import NoDatabase
 from remit.reconcile.observe import ObserveRequest, RefreshMode, observe, observe_cached
 from remit.reconcile.outcome import ExitCode
-from remit.reconcile.planning import Surroundings, check_acceptances, check_scope, make_report
+from remit.reconcile.planning import Surroundings, check_acceptances, check_allow_empty, check_scope, make_report
 
 __all__ = ["PlanFlags", "Session", "load_or_exit", "observe_live", "open_session"]
 
@@ -106,7 +106,7 @@ class Session:
     ) -> tuple[DiscoveryLine, ...]:
         """Observe the servers as the flags say. Raises UsageError for a server, named at `place`, that is nobody's."""
         check_scope(flags.servers, self.desired, self.recorded, place=place)
-        _check_allow_empty(flags.allow_empty, self.desired)
+        check_allow_empty(flags.allow_empty, self.desired)
         request = ObserveRequest(scope=flags.scope, allow_empty=flags.allow_empty)
         if flags.refresh is RefreshMode.CACHED:
             kept = self._kept_listings() if attach_from_cache else None
@@ -169,16 +169,3 @@ def open_session(config: Path, *, colour: bool, annotate: bool = False) -> Sessi
     database = host.database(loaded.base_dir, loaded.desired.workspace)
     store, recorded = database.recorded()
     return Session(host=host, terminal=terminal, loaded=loaded, database=database, store=store, recorded=recorded)
-
-
-def _check_allow_empty(names: frozenset[str], desired: Desired) -> None:
-    from remit.core.addresses import nearest
-
-    known = {each.name for each in desired.servers}
-    for name in sorted(names - known):
-        near = nearest(name, known)
-        raise UsageError(
-            f"no server is called {name!r}",
-            place="--allow-empty",
-            hint=f"did you mean {near!r}?" if near else "the servers are: " + (", ".join(sorted(known)) or "none"),
-        )

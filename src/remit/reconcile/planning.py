@@ -23,7 +23,7 @@ from remit.core.report import AssistantLoad, ConfigFacts, DatabaseFacts, Discove
 from remit.errors import UsageError
 from remit.reconcile.observe import live_of
 
-__all__ = ["Surroundings", "check_acceptances", "check_scope", "make_report"]
+__all__ = ["Surroundings", "check_acceptances", "check_allow_empty", "check_scope", "make_report"]
 
 CHARACTERS_A_TOKEN = 4
 """The usual rough measure for English text and JSON; good enough to compare assistants with, not to bill by."""
@@ -114,10 +114,25 @@ def _load(sizes: Sequence[int]) -> AssistantLoad:
 
 
 def check_scope(names: frozenset[str], desired: Desired, recorded: Recorded, *, place: str | None = "--server") -> None:
-    """Refuse a server on the command line (at `place`) that no file declares and nothing is registered for. Raises UsageError with a near name."""
+    """Refuse a server on the command line (at `place`) that no file declares and nothing is registered for.
+
+    Raises UsageError with a near name.
+    """
     # A server that was renamed goes by its new name only: under the old one there is nothing left to look at.
     left = {each.name for each in match_servers(desired, recorded).unclaimed}
-    known = left | {each.name for each in desired.servers}
+    _refuse_unknown(names, _declared(desired) | left, place)
+
+
+def check_allow_empty(names: frozenset[str], desired: Desired) -> None:
+    """Refuse an `--allow-empty` for a server that no file declares, as only those are listed. Raises UsageError."""
+    _refuse_unknown(names, _declared(desired), "--allow-empty")
+
+
+def _declared(desired: Desired) -> frozenset[str]:
+    return frozenset(each.name for each in desired.servers)
+
+
+def _refuse_unknown(names: frozenset[str], known: frozenset[str], place: str | None) -> None:
     for name in sorted(names - known):
         near = nearest(name, known)
         raise UsageError(

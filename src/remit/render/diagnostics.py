@@ -1,4 +1,4 @@
-"""Diagnostics and errors as text with a caret, and as JSON.
+"""Diagnostics and errors as text with a caret, diagnostics as JSON too.
 
 Decides layout only; diagnostics come sorted. A source line is quoted as it is written, what cannot be shown safely as a
 visible escape; the caret stands where the reader's terminal puts the character.
@@ -18,11 +18,8 @@ from remit.render.shapes import FORMAT_VERSION, ProblemDocument, SourceDocument
 __all__ = [
     "DiagnosticsDocument",
     "DiagnosticsTally",
-    "ErrorDocument",
-    "ErrorFacts",
     "diagnostics_document",
     "diagnostics_text",
-    "error_document",
     "error_text",
     "problem_document",
     "source_document",
@@ -49,23 +46,6 @@ class DiagnosticsDocument(TypedDict):
     format_version: str
     diagnostics: list[ProblemDocument]
     summary: DiagnosticsTally
-
-
-class ErrorFacts(TypedDict):
-    """One error of the tree in errors.py."""
-
-    code: str
-    message: str
-    place: str | None
-    hint: str | None
-    exit_code: int
-
-
-class ErrorDocument(TypedDict):
-    """The error that ended a command."""
-
-    format_version: str
-    error: ErrorFacts
 
 
 def diagnostics_text(diagnostics: Sequence[Diagnostic], *, colour: bool) -> str:
@@ -117,20 +97,6 @@ def error_text(error: RemitError, *, colour: bool = False) -> str:
     place = f"{_safe(error.place)}: " if error.place else ""
     line = f"{paint(Style.DANGER, 'error')} {_safe(error.code)}: {place}{_safe(error.message)}"
     return "\n".join([line, *_hint(error.hint)]) + "\n"
-
-
-def error_document(error: RemitError) -> ErrorDocument:
-    """`{format_version, error{code, message, place, hint, exit_code}}`."""
-    return {
-        "format_version": FORMAT_VERSION,
-        "error": {
-            "code": error.code,
-            "message": well_formed(error.message),
-            "place": None if error.place is None else well_formed(error.place),
-            "hint": None if error.hint is None else well_formed(error.hint),
-            "exit_code": error.exit_code,
-        },
-    }
 
 
 def _safe(text: str) -> str:
