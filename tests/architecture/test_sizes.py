@@ -17,7 +17,6 @@ PUBLIC_NAMES_CAP = 12
 MANY_NAMES: Mapping[str, str] = {
     "src/remit/core/call_ports.py": "the journal's closed union of answers, and the shapes that go in",
     "src/remit/core/desired.py": "one value type for each part of mcp.yaml",
-    "src/remit/core/envelope.py": "the policy with the closed sets of its values, and the two rules over it",
     "src/remit/core/gatekeeper.py": "the closed unions of contracts and decisions around one function",
     "src/remit/core/identity.py": "the four names of a tool and the closed union of endpoints",
     "src/remit/core/live.py": "the closed union of observations with its closed sets of reasons",

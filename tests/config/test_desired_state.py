@@ -20,7 +20,7 @@ from remit.core.desired import (
     ToolPolicy,
 )
 from remit.core.diagnostics import Source
-from remit.core.envelope import UNSET, EnvelopePatch, Surface
+from remit.core.envelope import UNSET, AuditedArguments, EnvelopePatch, Recording, Surface, UnknownArguments
 from remit.core.identity import HttpEndpoint, StdioEndpoint, Transport
 from tests.config.reading import EXAMPLE, desired_of, findings_of, read, server
 
@@ -116,12 +116,58 @@ def test_every_key_of_a_connection_arrives() -> None:
         "transport: sse",
         "protocol: 2026-07-28",
         "timeout_seconds: 0.5",
+        "call_timeout_seconds: 0.5",
     )
     more = ("start_timeout_seconds: 0x10", "allow_private_network: true", "enabled: false")
     [found] = desired_of(server(*lines, *more)).servers
     assert (found.endpoint, found.enabled) == (HttpEndpoint("https://x.example.com/mcp?q=1", Transport.SSE), False)
     assert found.connection == Connection(
-        protocol=ProtocolPin.MODERN, timeout_seconds=0.5, start_timeout_seconds=16.0, allow_private_network=True
+        protocol=ProtocolPin.MODERN,
+        timeout_seconds=0.5,
+        call_timeout_seconds=0.5,
+        start_timeout_seconds=16.0,
+        allow_private_network=True,
+    )
+
+
+def test_a_deadline_of_a_call_that_nobody_gave_is_never_below_its_silence() -> None:
+    def limits(*lines: str) -> tuple[float, float]:
+        connection = desired_of(server("command: [x]", *lines)).servers[0].connection
+        return connection.timeout_seconds, connection.call_timeout_seconds
+
+    assert limits() == (30, 300)
+    assert limits("timeout_seconds: 600") == (600, 600)
+    assert limits("timeout_seconds: 600", "call_timeout_seconds: 900") == (600, 900)
+
+
+def test_protocol_events_are_kept_a_week_or_as_long_as_the_file_says() -> None:
+    assert [
+        desired_of(text + server("command: [x]")).trace_days for text in ("", "trace_days: 0\n", "trace_days: 3650\n")
+    ] == [7, 0, 3650]
+
+
+def test_every_field_of_a_policy_arrives_from_default_server_and_tool() -> None:
+    first = (
+        "{surface: locked, side_effecting: false, reversible: true, required_permission: a, unknown_arguments: pass}"
+    )
+    text = (
+        f"version: 1\nmcp:\n  default_envelope: {first}\n  servers:\n    - name: s\n      command: [x]\n"
+        "      envelope: {record: digest, audit_arguments: values}\n"
+        "      tools: {x: {unknown_arguments: reject, record: full, audit_arguments: digest}}\n"
+    )
+    found = desired_of(text)
+    assert (found.default_envelope, found.servers[0].envelope, found.servers[0].tools["x"].patch) == (
+        EnvelopePatch(
+            surface=Surface.LOCKED,
+            side_effecting=False,
+            reversible=True,
+            required_permission="a",
+            unknown_arguments=UnknownArguments.PASS,
+        ),
+        EnvelopePatch(record=Recording.DIGEST, audit_arguments=AuditedArguments.VALUES),
+        EnvelopePatch(
+            unknown_arguments=UnknownArguments.REJECT, record=Recording.FULL, audit_arguments=AuditedArguments.DIGEST
+        ),
     )
 
 

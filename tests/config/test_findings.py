@@ -57,6 +57,11 @@ BAD: dict[str, tuple[str, list[tuple[str, int, int]]]] = {
     "an empty program": (server("command: ['']"), [("invalid-command", 5, 17)]),
     "another placeholder": (server("command: ['{node}']"), [("invalid-command", 5, 17)]),
     "an unknown surface": (server(STDIO, "envelope: {surface: lokced}"), [("wrong-value", 6, 27)]),
+    "an unknown treatment of arguments": (server(STDIO, "envelope: {unknown_arguments: rejekt}"), [("wrong-value", 6, 37)]),
+    "an unknown way to record": (server(STDIO, "tools: {x: {record: none}}"), [("wrong-value", 6, 27)]),
+    "an unknown way to audit": (server(STDIO, "envelope: {audit_arguments: full}"), [("wrong-value", 6, 35)]),
+    "arguments audited by a flag": (server(STDIO, "envelope: {audit_arguments: true}"), [("wrong-type", 6, 35)]),
+    "unknown arguments misspelt": (server(STDIO, "envelope: {unknown_argument: pass}"), [("unknown-key", 6, 18)]),
     "a surface in capitals": (server(STDIO, "envelope: {surface: Locked}"), [("wrong-value", 6, 27)]),
     "an unknown protocol": (server(STDIO, "protocol: '2025'"), [("wrong-value", 6, 17)]),
     "a timeout of zero": (server(STDIO, "timeout_seconds: 0"), [("out-of-range", 6, 24)]),
@@ -64,6 +69,30 @@ BAD: dict[str, tuple[str, list[tuple[str, int, int]]]] = {
     "an endless timeout": (server(STDIO, "timeout_seconds: .inf"), [("out-of-range", 6, 24)]),
     "a timeout that is no number": (server(STDIO, "start_timeout_seconds: .nan"), [("out-of-range", 6, 30)]),
     "a timeout of 5,000 digits": (server(STDIO, "timeout_seconds: " + "9" * 5000), [("out-of-range", 6, 24)]),
+    "a call shorter than its silence": (
+        server(STDIO, "timeout_seconds: 40", "call_timeout_seconds: 39.5"),
+        [("call-timeout-short", 7, 29)],
+    ),
+    "a call shorter than the silence that nobody gave": (
+        server(STDIO, "call_timeout_seconds: 29"),
+        [("call-timeout-short", 6, 29)],
+    ),
+    "a call of zero": (server(STDIO, "call_timeout_seconds: 0"), [("out-of-range", 6, 29)]),
+    "a call of more than a day": (server(STDIO, "call_timeout_seconds: 86401"), [("out-of-range", 6, 29)]),
+    "a call whose silence is out of range": (
+        server(STDIO, "timeout_seconds: 90000", "call_timeout_seconds: 86400"),
+        [("out-of-range", 6, 24)],
+    ),
+    "days below zero": ("trace_days: -1\n" + server(STDIO), [("out-of-range", 1, 13)]),
+    "days of more than ten years": ("trace_days: 3651\n" + server(STDIO), [("out-of-range", 1, 13)]),
+    "days of 5,000 digits": (f"trace_days: {'9' * 5000}\n" + server(STDIO), [("out-of-range", 1, 13)]),
+    "half a day": ("trace_days: 0.5\n" + server(STDIO), [("wrong-type", 1, 13)]),
+    "days in quotes": ("trace_days: '7'\n" + server(STDIO), [("wrong-type", 1, 13)]),
+    "days under mcp": ("version: 1\nmcp:\n  trace_days: 7\n  servers: [{name: s, command: [x]}]\n", [("unknown-key", 3, 3)]),
+    "arguments passed by default": (
+        "version: 1\nmcp:\n  default_envelope: {unknown_arguments: pass}\n  servers: [{name: s, command: [x]}]\n",
+        [("loose-default", 3, 3)],
+    ),
     "a timeout in quotes": (server(STDIO, "timeout_seconds: '30'"), [("wrong-type", 6, 24)]),
     "a very long value": (server(f"command: [x, {'a b ' * 3000}]"), [("too-long", 5, 20)]),
     # Names
@@ -226,6 +255,29 @@ def test_a_warning_rejects_nothing() -> None:
     assert found.severity is Severity.WARNING
 
 
+def test_a_loose_default_is_told_field_by_field() -> None:
+    loose = "{record: digest, audit_arguments: values, unknown_arguments: pass}"
+    [found] = findings_of(f"version: 1\nmcp:\n  default_envelope: {loose}\n  servers: [{{name: s, command: [x]}}]\n")
+    assert (found.severity, found.message) == (
+        Severity.WARNING,
+        "the default is looser than the built-in one: "
+        "unknown arguments reject -> pass, record full -> digest, audit arguments digest -> values",
+    )
+
+
+def test_a_call_that_ends_before_its_silence_says_both_limits_and_the_way_out() -> None:
+    assert findings_of(server(STDIO, "timeout_seconds: 40", "call_timeout_seconds: 39.5")) == (
+        Diagnostic(
+            code="call-timeout-short",
+            message="the deadline of a whole call is below `timeout_seconds` (40), the longest silence within one",
+            address="server.s",
+            source=Source("mcp.yaml", 7, 29),
+            hint="give at least 40, or lower `timeout_seconds`",
+            excerpt="      call_timeout_seconds: 39.5",
+        ),
+    )
+
+
 def test_different_mistakes_all_come_out_in_the_order_of_the_file() -> None:
     text = (
         "version: 1\nworkspce: a\nmcp:\n  servers:\n    - name: s\n      command: [x]\n      command: [y]\n"
@@ -261,6 +313,13 @@ def test_the_hint_says_what_would_be_right() -> None:
     assert hint(server("command: [{python}]")) == 'write "{python}" in quotes'
     assert hint(server(STDIO).replace("name: s", "name: Azure MCP Server 2")) == "add `namespace: azure_mcp_server_2`"
     assert hint(server(STDIO).replace("name: s", "name: 42")) == 'write "42" in quotes'
+    assert hint(server(STDIO, "envelope: {unknown_arguments: rejekt}")) == "did you mean `reject`?"
+    assert hint(server(STDIO, "envelope: {record: none}")) == "one of digest, full"
+    assert hint(server(STDIO, "envelope: {audit_argumens: values}")) == "did you mean `audit_arguments`?"
+    assert hint(server(STDIO, "call_timeout: 60")) == "did you mean `call_timeout_seconds`?"
+    assert hint("trace_day: 7\n" + server(STDIO)) == "did you mean `trace_days`?"
+    assert hint("version: 1\nmcp: {trace_days: 7}\n") == "it stands beside `version`, not under `mcp`"
+    assert hint("trace_days: '7'\n" + server(STDIO)) == "write it without quotes"
     assert hint(server(STDIO, "args: [a]")) == "arguments follow the program in `command: [program, argument]`"
     assert hint("version: 1\nmcp:\n  servers:\n") == "write `[]` if there are none, or delete the key"
 

@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 from remit.core.aliases import base_names, fold, suffixed_alias
 from remit.core.definition import Definition
 from remit.core.desired import Connection, Desired, DesiredAssistant, DesiredServer, Selection
-from remit.core.envelope import MOST_RESTRICTIVE, UNSET, Envelope, EnvelopePatch, Surface
+from remit.core.envelope import (
+    MOST_RESTRICTIVE,
+    UNSET,
+    AuditedArguments,
+    Envelope,
+    EnvelopePatch,
+    Recording,
+    Surface,
+    UnknownArguments,
+)
 from remit.core.identity import Endpoint, HttpEndpoint, ProviderName, StdioEndpoint
 from remit.core.live import (
     Listed,
@@ -75,6 +84,9 @@ PATCHES = st.builds(
     side_effecting=st.sampled_from((UNSET, True, False)),
     reversible=st.sampled_from((UNSET, True, False)),
     required_permission=st.sampled_from((UNSET, None, "read", "write")),
+    unknown_arguments=st.sampled_from((UNSET, *UnknownArguments)),
+    record=st.sampled_from((UNSET, *Recording)),
+    audit_arguments=st.sampled_from((UNSET, *AuditedArguments)),
 )
 
 _ABSENCES = (
@@ -128,6 +140,9 @@ def _patch(random: Random) -> EnvelopePatch:
         side_effecting=random.choice((UNSET, True, False)),
         reversible=random.choice((UNSET, True, False)),
         required_permission=random.choice((UNSET, None, "read", "write")),
+        unknown_arguments=random.choice((UNSET, UNSET, *UnknownArguments)),
+        record=random.choice((UNSET, UNSET, *Recording)),
+        audit_arguments=random.choice((UNSET, UNSET, *AuditedArguments)),
     )
 
 

@@ -10,10 +10,18 @@ from remit.core.addresses import address_of
 from remit.core.definition import Definition
 from remit.core.desired import Desired, DesiredServer
 from remit.core.diagnostics import Diagnostic, Severity
-from remit.core.envelope import MOST_RESTRICTIVE, Envelope, EnvelopePatch, Surface
+from remit.core.envelope import (
+    MOST_RESTRICTIVE,
+    AuditedArguments,
+    Envelope,
+    EnvelopePatch,
+    Recording,
+    Surface,
+    UnknownArguments,
+)
 from remit.core.identity import HttpEndpoint
 from remit.core.live import Live, Observation, Skipped, SkipReason, Unreachable, UnreachableReason
-from remit.core.operations import Attach, ChangeClass, Refresh, RiskCode
+from remit.core.operations import Attach, ChangeClass, OpName, Refresh, Risk, RiskCode
 from remit.core.plan import HoldReason, Plan
 from remit.core.recorded import Recorded
 from remit.core.risks import refresh_risks
@@ -155,6 +163,13 @@ OPEN = EnvelopePatch(surface=Surface.OPEN)
 STRICT = EnvelopePatch(required_permission="search")
 LOCKED = Envelope(surface=Surface.LOCKED, side_effecting=True, reversible=False, required_permission="search")
 MIXED = EnvelopePatch(surface=Surface.OPEN, required_permission="search")
+LOOSER = {
+    "loosened": OPEN,
+    "mixed": MIXED,
+    "unknown arguments pass": EnvelopePatch(unknown_arguments=UnknownArguments.PASS),
+    "messages recorded by digest": EnvelopePatch(record=Recording.DIGEST),
+    "argument values audited": EnvelopePatch(audit_arguments=AuditedArguments.VALUES),
+}
 SET = ("set_envelope", "assistant.ops/github__search")
 REFRESH = ("refresh", "assistant.ops/github__search")
 
@@ -168,7 +183,7 @@ REFRESH = ("refresh", "assistant.ops/github__search")
     ],
     ids=["vanished", "quarantined", "refresh held"],
 )
-@pytest.mark.parametrize("patch", [OPEN, MIXED], ids=["loosened", "mixed"])
+@pytest.mark.parametrize("patch", LOOSER.values(), ids=LOOSER)
 def test_a_loosening_waits_while_its_tool_is_drifted_or_held(
     observation: Observation, also: list[tuple[str, str, tuple[HoldReason, ...]]], patch: EnvelopePatch
 ) -> None:
@@ -187,7 +202,7 @@ SILENT = (DOWN, Skipped(SkipReason.NEVER_LISTED), Skipped(SkipReason.CACHE_ONLY)
 
 
 @pytest.mark.parametrize("observation", SILENT, ids=["down", "never listed", "not asked"])
-@pytest.mark.parametrize("patch", [OPEN, MIXED], ids=["loosened", "mixed"])
+@pytest.mark.parametrize("patch", LOOSER.values(), ids=LOOSER)
 @pytest.mark.parametrize("drifted", [False, True])
 def test_a_loosening_waits_while_its_server_gives_no_listing(
     observation: Observation, patch: EnvelopePatch, *, drifted: bool
@@ -251,6 +266,22 @@ def test_a_tightening_never_waits(observation: Observation) -> None:
     known = recorded(KNOWN, OPS, attachment(KNOWN, "search"))
     made = plan(selecting("search", of=server("github", envelope=STRICT)), known, {"github": observation})
     assert running(made) == [SET]
+
+
+@pytest.mark.parametrize(
+    ("patch", "words"),
+    [
+        (EnvelopePatch(unknown_arguments=UnknownArguments.PASS), "unknown arguments reject -> pass"),
+        (EnvelopePatch(record=Recording.DIGEST), "record full -> digest"),
+        (EnvelopePatch(audit_arguments=AuditedArguments.VALUES), "audit arguments digest -> values"),
+    ],
+)
+def test_a_loosening_of_arguments_or_records_is_a_risk_with_both_values(patch: EnvelopePatch, words: str) -> None:
+    known = recorded(KNOWN, OPS, attachment(KNOWN, "search"))
+    made = plan(selecting("search", of=server("github", envelope=patch)), known, {"github": listed("search")})
+    assert [(each.op, each.risks) for each in made.operations] == [
+        (OpName.SET_ENVELOPE, (Risk(RiskCode.LOOSENED, words),))
+    ]
 
 
 def test_a_loosening_names_its_risks() -> None:

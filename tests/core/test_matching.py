@@ -242,6 +242,7 @@ def test_the_facts_of_a_registration_have_the_keys_of_the_file() -> None:
         "tls": None,
         "protocol": "auto",
         "timeout_seconds": 30.0,
+        "call_timeout_seconds": 300.0,
         "start_timeout_seconds": 60.0,
         "allow_private_network": False,
     }

@@ -11,14 +11,15 @@ import jsonschema_rs
 import pytest
 
 from remit.core.diagnostics import Source
+from remit.core.envelope import MOST_RESTRICTIVE, AuditedArguments, Direction, Recording, UnknownArguments
 from remit.core.live import Quarantine, QuarantineReason
-from remit.core.operations import Detach, OpName
+from remit.core.operations import Detach, OpName, Reason, SetEnvelope
 from remit.core.plan import Held, HoldReason
 from remit.core.report import PlanReport
 from remit.render.document import digest_of_document, plan_document
 from remit.render.plan_schema import plan_schema
 from remit.render.shapes import PlanDocument
-from tests.render.examples import HELD, OPERATIONS, PLAN, REPORT, SEARCH
+from tests.render.examples import HELD, OPERATIONS, PLAN, REPORT, SEARCH, tool
 
 SCHEMA_FILE = Path(__file__).parents[2] / "schemas" / "plan.schema.json"
 VALIDATOR = jsonschema_rs.validator_for(plan_schema())
@@ -79,6 +80,9 @@ def test_an_attach_holds_everything_that_comes_into_force():
                 "side_effecting": False,
                 "reversible": False,
                 "required_permission": "read_issues",
+                "unknown_arguments": "reject",
+                "record": "full",
+                "audit_arguments": "digest",
             },
             "definition": {
                 "title": None,
@@ -105,6 +109,28 @@ def test_a_changed_field_is_listed_with_both_values():
         {"path": ["surface"], "kind": "changed", "before": "human_controlled", "after": "locked", "class": None},
         {"path": ["side_effecting"], "kind": "changed", "before": True, "after": False, "class": None},
         {"path": ["required_permission"], "kind": "changed", "before": None, "after": "read_issues", "class": None},
+    ]
+
+
+def test_a_policy_about_arguments_and_records_is_listed_field_by_field():
+    looser = replace(
+        MOST_RESTRICTIVE,
+        unknown_arguments=UnknownArguments.PASS,
+        record=Recording.DIGEST,
+        audit_arguments=AuditedArguments.VALUES,
+    )
+    change = SetEnvelope(
+        reason=Reason.POLICY_CHANGED,
+        tool=tool("ops", "github", "search.issues", "github__search_issues"),
+        before=MOST_RESTRICTIVE,
+        after=looser,
+        direction=Direction.LOOSENED,
+    )
+    (policy,) = plan_document(replace(REPORT, plan=replace(PLAN, operations=(change,), held=())))["operations"]
+    assert policy["changes"] == [
+        {"path": ["unknown_arguments"], "kind": "changed", "before": "reject", "after": "pass", "class": None},
+        {"path": ["record"], "kind": "changed", "before": "full", "after": "digest", "class": None},
+        {"path": ["audit_arguments"], "kind": "changed", "before": "digest", "after": "values", "class": None},
     ]
 
 

@@ -32,6 +32,38 @@ def test_a_policy_in_words(side_effecting: bool, reversible: bool, permission: s
         "side_effecting": side_effecting,
         "reversible": reversible,
         "required_permission": permission,
+        "unknown_arguments": "reject",
+        "record": "full",
+        "audit_arguments": "digest",
+    }
+    assert envelope_words(envelope) == words
+
+
+@pytest.mark.parametrize(
+    ("unknown", "record", "audited", "words"),
+    [
+        ("pass", "full", "digest", "locked, no side effects, unknown arguments pass"),
+        ("reject", "digest", "digest", "locked, no side effects, messages recorded by digest"),
+        ("reject", "full", "values", "locked, no side effects, argument values audited"),
+        (
+            "pass",
+            "digest",
+            "values",
+            "locked, no side effects, unknown arguments pass, messages recorded by digest, argument values audited",
+        ),
+    ],
+)
+def test_what_is_not_the_strictest_about_arguments_and_records_is_said(
+    unknown: str, record: str, audited: str, words: str
+):
+    envelope: EnvelopeDocument = {
+        "surface": "locked",
+        "side_effecting": False,
+        "reversible": False,
+        "required_permission": None,
+        "unknown_arguments": unknown,
+        "record": record,
+        "audit_arguments": audited,
     }
     assert envelope_words(envelope) == words
 

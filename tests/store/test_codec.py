@@ -45,6 +45,7 @@ CONNECTIONS = st.builds(
     tls=st.none() | st.builds(Tls, ca_file=st.none() | ANY_TEXT, client_cert=ANY_TEXT, client_key=ANY_TEXT),
     protocol=st.sampled_from(ProtocolPin),
     timeout_seconds=SECONDS,
+    call_timeout_seconds=SECONDS,
     start_timeout_seconds=SECONDS,
     allow_private_network=st.booleans(),
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.core.envelope import Envelope, Surface
+from remit.core.envelope import MOST_RESTRICTIVE, AuditedArguments, Envelope, Recording, Surface, UnknownArguments
 from remit.core.identity import ProviderName
 from remit.core.operations import Reason, Refresh, ToolRef
 from remit.core.ports import Failure
@@ -160,6 +160,29 @@ def test_attaching_an_attached_tool_refreshes_it_under_its_old_alias(tmp_path: P
         function_text=after.function_text,
         function_digest=after.function_digest,
         row_version=2,
+    )
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        replace(MOST_RESTRICTIVE, unknown_arguments=UnknownArguments.PASS),
+        replace(MOST_RESTRICTIVE, record=Recording.DIGEST),
+        replace(MOST_RESTRICTIVE, audit_arguments=AuditedArguments.VALUES),
+    ],
+    ids=["unknown arguments", "record", "audit arguments"],
+)
+def test_each_field_of_a_policy_is_kept_apart_from_the_others(tmp_path: Path, policy: Envelope) -> None:
+    store = created_store(tmp_path)
+    with store.workspace("web", owner="local", lock_timeout=1) as transaction:
+        transaction.execute([register("github"), assistant("ops"), attach(SEARCH), attach(FETCH, envelope=policy)])
+    first = {each.remote_name: each.envelope for each in store.recorded().attachments}
+    with store.workspace("web", owner="local", lock_timeout=1) as transaction:
+        transaction.execute([set_envelope(SEARCH, policy)])
+    then = {each.remote_name: each.envelope for each in store.recorded().attachments}
+    assert (first, then) == (
+        {SEARCH.remote_name: MOST_RESTRICTIVE, FETCH.remote_name: policy},
+        {SEARCH.remote_name: policy, FETCH.remote_name: policy},
     )
 
 

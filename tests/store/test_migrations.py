@@ -11,6 +11,8 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
+from remit.core.desired import Connection
+from remit.core.envelope import Envelope, Surface
 from remit.errors import DatabaseUnusable, DatabaseVersion
 from remit.store.database import Location, UpgradeOutcome, create_or_upgrade
 from remit.store.migrations import REVISIONS
@@ -146,6 +148,7 @@ def test_rows_made_at_0001_get_the_strict_values_and_a_limit_of_one_call(tmp_pat
         raw.executescript(_ROWS_AT_0001)
     raw.close()
     assert create_or_upgrade(Location(path)) is UpgradeOutcome.UPGRADED
+    envelope = Envelope(surface=Surface.OPEN, side_effecting=False, reversible=True, required_permission=None)
     with sqlite3.connect(path) as raw:
         policies = raw.execute(
             "SELECT id, surface, side_effecting, row_version, unknown_arguments, record, audit_arguments"
@@ -159,6 +162,14 @@ def test_rows_made_at_0001_get_the_strict_values_and_a_limit_of_one_call(tmp_pat
         "mcp_files": 300.0,
         "mcp_slow": 600.0,
     }
+    with pytest.raises(DatabaseUnusable):
+        opened(path).recorded()
+    with sqlite3.connect(path) as raw:
+        raw.execute("DELETE FROM mcp_server_registrations WHERE id = 'mcp_edited'")
+    raw.close()
+    recorded = opened(path).recorded()
+    assert [(each.server_id, each.connection) for each in recorded.servers] == [("mcp_files", Connection())]
+    assert [each.envelope for each in recorded.attachments] == [envelope]
 
 
 def test_the_database_itself_refuses_a_policy_that_is_none(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from remit.core.envelope import MOST_RESTRICTIVE, Envelope, Surface
+from remit.core.envelope import MOST_RESTRICTIVE, AuditedArguments, Envelope, Recording, Surface, UnknownArguments
 from remit.core.identity import StdioEndpoint, server_id_of
 from remit.core.model import apply_operations
 from remit.core.operations import (
@@ -49,7 +49,15 @@ DEFINITIONS = (definition(), definition("Find.", q={"type": "string"}), definiti
 ENVELOPES = (
     MOST_RESTRICTIVE,
     Envelope(surface=Surface.LOCKED, side_effecting=False, reversible=True, required_permission="read"),
-    Envelope(surface=Surface.OPEN, side_effecting=True, reversible=False, required_permission=None),
+    Envelope(
+        surface=Surface.OPEN,
+        side_effecting=True,
+        reversible=False,
+        required_permission=None,
+        unknown_arguments=UnknownArguments.PASS,
+        record=Recording.DIGEST,
+        audit_arguments=AuditedArguments.VALUES,
+    ),
 )
 Item = TypeVar("Item")
 

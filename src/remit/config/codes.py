@@ -114,9 +114,9 @@ _SHAPE: Mapping[str, Explanation] = {
         "Use `version: 1`, or a remit that reads the later version.",
     ),
     "out-of-range": Explanation(
-        "A number of seconds is not above 0, or larger than a day.",
+        "A number is outside of what its key allows: seconds above 0 and at most a day, days from 0 to 3650.",
         "Zero, negative and infinite deadlines would fail at once or hang for ever.",
-        "Write seconds, such as 30.",
+        "Write a number in the range that the message names, in the unit of the key's name.",
     ),
     "too-long": Explanation(
         "A text is longer than its key allows.",
@@ -180,6 +180,11 @@ _SERVERS: Mapping[str, Explanation] = {
         "Keys of one server contradict each other.",
         "A server is a command or a URL; taking the half that fits would drop a header or a variable silently.",
         "Keep the keys of one kind: command, env, cwd, or url, headers, auth, tls.",
+    ),
+    "call-timeout-short": Explanation(
+        "`call_timeout_seconds` is less than `timeout_seconds`.",
+        "The first bounds a whole call, the second the silence within one, which could then never be reached.",
+        "Give `call_timeout_seconds` at least the value of `timeout_seconds` (30 where it is left out), or lower that.",
     ),
     "invalid-command": Explanation(
         "The program of a command is empty or holds a placeholder other than {python}.",

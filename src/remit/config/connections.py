@@ -5,6 +5,7 @@ Decides the transport from what is given and which keys contradict it. Values ar
 
 from collections.abc import Mapping
 
+from remit.config.layout import MAX_SECONDS
 from remit.config.nodes import ListNode, MapNode, Scalar
 from remit.config.values import Values
 from remit.core.desired import Auth, BearerAuth, ClientCredentialsAuth, Connection, PrivateKeyJwtAuth, ProtocolPin, Tls
@@ -110,17 +111,38 @@ _URL_HINT = "as in https://mcp.example.com/mcp; credentials go into `headers` or
 def read_connection(server: MapNode, values: Values) -> Connection:
     """The connection, with the defaults of core where the file says nothing."""
     default = Connection()
-    timeout, start = server.number("timeout_seconds"), server.number("start_timeout_seconds")
+    start = server.number("start_timeout_seconds")
+    timeout, call_timeout = _call_limits(server, values)
     return Connection(
         env=_env(server, values),
         headers=_headers(server, values),
         auth=_auth(server, values),
         tls=_tls(server, values),
         protocol=server.choice("protocol", ProtocolPin) or default.protocol,
-        timeout_seconds=default.timeout_seconds if timeout is None else timeout,
+        timeout_seconds=timeout,
+        call_timeout_seconds=call_timeout,
         start_timeout_seconds=default.start_timeout_seconds if start is None else start,
         allow_private_network=server.flag("allow_private_network") or False,
     )
+
+
+def _call_limits(server: MapNode, values: Values) -> tuple[float, float]:
+    """The longest silence of a call and its deadline, in seconds; a deadline that nobody gave is never the shorter one."""
+    idle, whole = server.number("timeout_seconds"), server.number("call_timeout_seconds")
+    idle = Connection().timeout_seconds if idle is None else idle
+    if whole is None:
+        return idle, max(Connection().call_timeout_seconds, idle)
+    place = server.node("call_timeout_seconds")
+    # A value out of its range was reported by its shape; then there is nothing to compare with.
+    if place and 0 < whole < idle <= MAX_SECONDS:
+        values.findings.add(
+            "call-timeout-short",
+            place.source,
+            f"the deadline of a whole call is below `timeout_seconds` ({idle:g}), the longest silence within one",
+            hint=f"give at least {idle:g}, or lower `timeout_seconds`",
+            address=values.address,
+        )
+    return idle, whole
 
 
 def _env(server: MapNode, values: Values) -> dict[str, str]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import assert_never
 
 from remit.config.layout import MCP_FILE
-from remit.config.shapes import Choice, Constant, Flag, ListOf, MapOf, Number, Record, Shape, Text, Variant
+from remit.config.shapes import Choice, Constant, Days, Flag, ListOf, MapOf, Number, Record, Shape, Text, Variant
 from remit.core.canonical import Json
 
 __all__ = ["mcp_schema"]
@@ -37,18 +37,20 @@ def _schema(shape: Shape, definitions: dict[str, Json]) -> dict[str, Json]:
             return {"type": "object", "propertyNames": _text(shape.key), "additionalProperties": value}
         case Text():
             return _text(shape)
-        case Flag() | Number() | Constant() | Choice():
+        case Flag() | Number() | Days() | Constant() | Choice():
             return _scalar(shape)
         case _:
             assert_never(shape)
 
 
-def _scalar(shape: Flag | Number | Constant | Choice) -> dict[str, Json]:
+def _scalar(shape: Flag | Number | Days | Constant | Choice) -> dict[str, Json]:
     match shape:
         case Flag():
             return {"type": "boolean"}
         case Number():
             return {"type": "number", "exclusiveMinimum": 0, "maximum": shape.maximum}
+        case Days():
+            return {"type": "integer", "minimum": 0, "maximum": shape.maximum}
         case Constant():
             return {"type": "integer", "const": shape.value}
         case Choice():

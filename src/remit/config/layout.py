@@ -4,15 +4,18 @@ Decides which keys exist, what each may hold and how it is explained in an edito
 decided by servers.py, connections.py and assistants.py.
 """
 
-from remit.config.shapes import Choice, Constant, Field, Flag, ListOf, MapOf, Number, Record, Text, Variant
+from remit.config.shapes import Choice, Constant, Days, Field, Flag, ListOf, MapOf, Number, Record, Text, Variant
 from remit.core.desired import ProtocolPin
-from remit.core.envelope import Surface
+from remit.core.envelope import AuditedArguments, Recording, Surface, UnknownArguments
 from remit.core.identity import Transport
 
-__all__ = ["MAX_SECONDS", "MCP_FILE", "NAMESPACE_PATTERN", "NAME_PATTERN"]
+__all__ = ["MAX_DAYS", "MAX_SECONDS", "MCP_FILE", "NAMESPACE_PATTERN", "NAME_PATTERN"]
 
 MAX_SECONDS = 86_400
 """A request or a start that takes longer than a day is a mistake in the unit."""
+
+MAX_DAYS = 3650
+"""Nobody keeps protocol events for more than ten years."""
 
 NAME_PATTERN = r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}"
 NAMESPACE_PATTERN = r"(?=.{1,20}$)[a-z][a-z0-9]*(_[a-z0-9]+)*"
@@ -105,6 +108,21 @@ _ENVELOPE_FIELDS = {
         shape=Text(what="a permission", pattern=_PERMISSION.pattern, rule=_PERMISSION.rule, code="invalid-name",
                    nullable=True, name=True),
         description="The permission that an assistant must hold to call the tool; null for none.",
+    ),
+    "unknown_arguments": Field(
+        shape=Choice(what="treatment of unknown arguments", values=tuple(UnknownArguments)),
+        description="What happens to arguments that the tool's schema does not name. reject: the call is refused. pass: "
+        "they are sent.",
+    ),
+    "record": Field(
+        shape=Choice(what="way to record", values=tuple(Recording)),
+        description="How the protocol trace keeps the messages of a call. full: as sent, secrets masked. digest: their "
+        "digests only.",
+    ),
+    "audit_arguments": Field(
+        shape=Choice(what="way to audit arguments", values=tuple(AuditedArguments)),
+        description="What the audit trail keeps of a call's arguments. digest: their digest. values: the arguments "
+        "themselves, which cannot be deleted later.",
     ),
 }  # fmt: skip
 _ENVELOPE = Record(title="envelope", fields=_ENVELOPE_FIELDS)
@@ -241,7 +259,14 @@ _SERVER = Record(
             description="Which protocol era is spoken. auto finds out; the others pin it.",
         ),
         "timeout_seconds": Field(
-            shape=Number(maximum=MAX_SECONDS), description="Deadline of one request. Default: 30."
+            shape=Number(maximum=MAX_SECONDS),
+            description="Deadline of one request; of a call, the longest time without any progress from the server. "
+            "Default: 30.",
+        ),
+        "call_timeout_seconds": Field(
+            shape=Number(maximum=MAX_SECONDS),
+            description="Deadline of one call, which no progress extends; at least timeout_seconds. Default: 300, or "
+            "timeout_seconds where that is more.",
         ),
         "start_timeout_seconds": Field(
             shape=Number(maximum=MAX_SECONDS), description="Deadline of the start and of the full listing. Default: 60."
@@ -317,7 +342,10 @@ _MCP = Record(
             shape=ListOf(item=_SERVER, example="[{name: NAME, command: [PROGRAM]}]"), description="The MCP servers."
         ),
     },
-    elsewhere={"mcpServers": "use `servers`, a list of entries with `name`"},
+    elsewhere={
+        "mcpServers": "use `servers`, a list of entries with `name`",
+        "trace_days": "it stands beside `version`, not under `mcp`",
+    },
 )
 
 MCP_FILE = Record(
@@ -332,6 +360,10 @@ MCP_FILE = Record(
         "reserved_names": Field(
             shape=ListOf(item=_RESERVED, example="[my_function]", unique=True),
             description="Function names that no tool may take, beside the built-in ones.",
+        ),
+        "trace_days": Field(
+            shape=Days(maximum=MAX_DAYS),
+            description="How many days protocol events are kept; 0: until the next clean-up. Default: 7.",
         ),
         "mcp": Field(shape=_MCP, description="The servers and the policy for their tools."),
         "assistants": Field(

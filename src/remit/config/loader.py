@@ -27,6 +27,7 @@ __all__ = ["LoadResult", "Loaded", "Rejected", "load", "load_texts"]
 
 _DEFAULT_WORKSPACE = "default"
 _DEFAULT_OWNER = "local"
+_DEFAULT_TRACE_DAYS = 7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +84,7 @@ def _desired(root: MapNode, files: tuple[ConfigFile, ...], findings: Findings) -
     entries = read_servers(mcp, findings)
     declared = Declared(servers=_names(mcp, entries), reserved=reserved | {fold(name) for name in RESERVED_NAMES})
     assistants = read_assistants(root, declared, findings)
+    days = root.number("trace_days")
     return Desired(
         workspace=root.text("workspace") or _DEFAULT_WORKSPACE,
         owner=root.text("owner") or _DEFAULT_OWNER,
@@ -91,6 +93,7 @@ def _desired(root: MapNode, files: tuple[ConfigFile, ...], findings: Findings) -
         default_envelope=default_envelope,
         default_envelope_source=default_source,
         reserved_names=reserved,
+        trace_days=_DEFAULT_TRACE_DAYS if days is None else int(days),
         files=files,
     )
 

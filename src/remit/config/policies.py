@@ -9,10 +9,14 @@ from remit.core.diagnostics import Severity, Source
 from remit.core.envelope import (
     MOST_RESTRICTIVE,
     UNSET,
+    AuditedArguments,
     Direction,
     EnvelopePatch,
+    Recording,
     Surface,
+    UnknownArguments,
     compare_envelopes,
+    difference_words,
     resolve_envelope,
 )
 
@@ -23,8 +27,9 @@ def read_patch(envelope: MapNode | None) -> EnvelopePatch:
     """What one envelope of the file says; fields of a wrong kind were reported and count as not given."""
     if envelope is None:
         return EnvelopePatch()
-    surface = envelope.choice("surface", Surface)
+    surface, unknown = envelope.choice("surface", Surface), envelope.choice("unknown_arguments", UnknownArguments)
     side_effecting, reversible = envelope.flag("side_effecting"), envelope.flag("reversible")
+    record, audited = envelope.choice("record", Recording), envelope.choice("audit_arguments", AuditedArguments)
     permission = envelope.node("required_permission")
     named = permission.text if isinstance(permission, Scalar) and permission.kind is Kind.TEXT else None
     return EnvelopePatch(
@@ -32,6 +37,9 @@ def read_patch(envelope: MapNode | None) -> EnvelopePatch:
         side_effecting=UNSET if side_effecting is None else side_effecting,
         reversible=UNSET if reversible is None else reversible,
         required_permission=UNSET if permission is None else named,
+        unknown_arguments=UNSET if unknown is None else unknown,
+        record=UNSET if record is None else record,
+        audit_arguments=UNSET if audited is None else audited,
     )
 
 
@@ -60,7 +68,7 @@ def _warn_of_looseness(patch: EnvelopePatch, key: Scalar, findings: Findings) ->
         findings.add(
             "loose-default",
             key.source,
-            "the default is looser than the built-in one (human_controlled, side-effecting, irreversible)",
+            f"the default is looser than the built-in one: {difference_words(MOST_RESTRICTIVE, default)}",
             hint="it also holds for tools that a server adds later; loosen single servers or tools instead",
             severity=Severity.WARNING,
         )

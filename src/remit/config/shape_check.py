@@ -15,6 +15,7 @@ from remit.config.nodes import Kind, ListNode, MapNode, Node, Scalar, Unusable, 
 from remit.config.shapes import (
     Choice,
     Constant,
+    Days,
     Flag,
     ListOf,
     MapOf,
@@ -68,7 +69,7 @@ class _Check:
                 self._map(node, shape, label)
             case ListOf():
                 self._list(node, shape, label)
-            case Number():
+            case Number() | Days():
                 self._number(node, shape, label)
             case Variant():
                 self._variant(node, shape, label, owner)
@@ -134,16 +135,16 @@ class _Check:
                 hint=_did_you_mean(node.text, shape.values) or f"one of {_listed(shape.values)}",
             )
 
-    def _number(self, node: Node, shape: Number, label: str) -> None:
-        if not isinstance(node, Scalar) or node.kind not in (Kind.INTEGER, Kind.FLOAT):
+    def _number(self, node: Node, shape: Number | Days, label: str) -> None:
+        days = isinstance(shape, Days)
+        if not isinstance(node, Scalar) or node.kind not in (Kind.INTEGER, Kind.INTEGER if days else Kind.FLOAT):
             hint = "write it without quotes" if _is_quoted_number(node) else None
-            self._wrong_kind(node, label, "a number of seconds", hint)
+            self._wrong_kind(node, label, "a whole number of days" if days else "a number of seconds", hint)
             return
-        seconds = node.number
-        if seconds is None or not 0 < seconds <= shape.maximum:
-            self._findings.add(
-                "out-of-range", node.source, f"{label} must be above 0 and at most {shape.maximum} seconds"
-            )
+        number = node.number
+        if number is None or not 0 <= number <= shape.maximum or (number == 0 and not days):
+            allowed = f"from 0 to {shape.maximum} days" if days else f"above 0 and at most {shape.maximum} seconds"
+            self._findings.add("out-of-range", node.source, f"{label} must be {allowed}")
 
     def _constant(self, node: Node, shape: Constant, label: str) -> None:
         if not isinstance(node, Scalar) or node.kind is not Kind.INTEGER:

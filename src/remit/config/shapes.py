@@ -10,6 +10,7 @@ from typing import TypeAlias
 __all__ = [
     "Choice",
     "Constant",
+    "Days",
     "Field",
     "Flag",
     "ListOf",
@@ -49,6 +50,13 @@ class Flag:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Number:
     """A number of seconds above 0 and at most `maximum`."""
+
+    maximum: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Days:
+    """A whole number of days from 0 to `maximum`."""
 
     maximum: int
 
@@ -120,4 +128,4 @@ class Variant:
     records: Mapping[str, Record]
 
 
-Shape: TypeAlias = Text | Flag | Number | Constant | Choice | ListOf | MapOf | Record | Variant
+Shape: TypeAlias = Text | Flag | Number | Days | Constant | Choice | ListOf | MapOf | Record | Variant

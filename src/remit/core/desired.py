@@ -85,7 +85,8 @@ class Tls:
 class Connection:
     """How a server is connected to, beside its endpoint. Values of `env`, `headers` and `auth` are references as written.
 
-    Times are seconds.
+    Times are seconds. `timeout_seconds` bounds one request, of a call the time without any progress from the server;
+    `call_timeout_seconds` bounds the whole of one call and is no less.
     """
 
     env: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -94,6 +95,7 @@ class Connection:
     tls: Tls | None = None
     protocol: ProtocolPin = ProtocolPin.AUTO
     timeout_seconds: float = 30.0
+    call_timeout_seconds: float = 300.0
     start_timeout_seconds: float = 60.0
     allow_private_network: bool = False
 
@@ -178,7 +180,7 @@ class ConfigFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desired:
-    """The whole desired state of one workspace."""
+    """The whole desired state of one workspace. `trace_days` is how long protocol events are kept."""
 
     workspace: str
     owner: str
@@ -187,4 +189,5 @@ class Desired:
     default_envelope: EnvelopePatch = field(default_factory=EnvelopePatch)
     default_envelope_source: Source | None = None
     reserved_names: frozenset[str] = frozenset()
+    trace_days: int = 7
     files: tuple[ConfigFile, ...] = ()

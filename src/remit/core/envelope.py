@@ -4,17 +4,23 @@ Decides which layer's value holds (tool entry, server, `mcp.default_envelope`, b
 one envelope is looser than another. A server's annotations never come in here. Pure.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from enum import Enum, StrEnum
-from typing import Literal
+from typing import Literal, TypeVar
+
+from remit.core.canonical import canonical_json, sha256_hex
 
 __all__ = [
     "MOST_RESTRICTIVE",
     "UNSET",
+    "AuditedArguments",
     "Direction",
     "Envelope",
     "EnvelopePatch",
+    "Recording",
     "Surface",
+    "UnknownArguments",
     "compare_envelopes",
     "difference_words",
     "resolve_envelope",
@@ -29,6 +35,27 @@ class Surface(StrEnum):
     HUMAN_CONTROLLED = "human_controlled"
 
 
+class UnknownArguments(StrEnum):
+    """What happens to arguments that the tool's schema does not name, strictest last (DESIGN.md section 10, item 4)."""
+
+    PASS = "pass"  # noqa: S105 (a word of mcp.yaml)
+    REJECT = "reject"
+
+
+class Recording(StrEnum):
+    """How the protocol trace keeps the messages of a call, most evidence last (DESIGN.md section 10)."""
+
+    DIGEST = "digest"
+    FULL = "full"
+
+
+class AuditedArguments(StrEnum):
+    """What audit events hold of a call's arguments, least of people's data last (DESIGN.md section 10)."""
+
+    VALUES = "values"
+    DIGEST = "digest"
+
+
 class _Unset(Enum):
     UNSET = "unset"
 
@@ -41,12 +68,19 @@ Unset = Literal[_Unset.UNSET]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Envelope:
-    """A resolved policy: every field decided."""
+    """A resolved policy: every field decided. Those with a default have the strictest one."""
 
     surface: Surface
     side_effecting: bool
     reversible: bool
     required_permission: str | None
+    unknown_arguments: UnknownArguments = UnknownArguments.REJECT
+    record: Recording = Recording.FULL
+    audit_arguments: AuditedArguments = AuditedArguments.DIGEST
+
+    def digest(self) -> str:
+        """`e1:` and the hex sha256 of the canonical JSON of all fields: what an approval is bound to."""
+        return f"e1:{sha256_hex(canonical_json(asdict(self)))}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,10 +91,19 @@ class EnvelopePatch:
     side_effecting: bool | Unset = UNSET
     reversible: bool | Unset = UNSET
     required_permission: str | None | Unset = UNSET
+    unknown_arguments: UnknownArguments | Unset = UNSET
+    record: Recording | Unset = UNSET
+    audit_arguments: AuditedArguments | Unset = UNSET
 
 
 MOST_RESTRICTIVE = Envelope(
-    surface=Surface.HUMAN_CONTROLLED, side_effecting=True, reversible=False, required_permission=None
+    surface=Surface.HUMAN_CONTROLLED,
+    side_effecting=True,
+    reversible=False,
+    required_permission=None,
+    unknown_arguments=UnknownArguments.REJECT,
+    record=Recording.FULL,
+    audit_arguments=AuditedArguments.DIGEST,
 )
 """What holds where nobody said anything."""
 
@@ -76,21 +119,23 @@ class Direction(StrEnum):
 
 def resolve_envelope(tool: EnvelopePatch, server: EnvelopePatch, default: EnvelopePatch) -> Envelope:
     """Each field is the first one set among tool entry, server, default and the built-in most restrictive envelope."""
-    layers = (tool, server, default)
-    surface = next((layer.surface for layer in layers if layer.surface is not UNSET), MOST_RESTRICTIVE.surface)
-    side_effecting = next(
-        (layer.side_effecting for layer in layers if layer.side_effecting is not UNSET), MOST_RESTRICTIVE.side_effecting
-    )
-    reversible = next(
-        (layer.reversible for layer in layers if layer.reversible is not UNSET), MOST_RESTRICTIVE.reversible
-    )
-    permission = next(
-        (layer.required_permission for layer in layers if layer.required_permission is not UNSET),
-        MOST_RESTRICTIVE.required_permission,
-    )
+    layers, built_in = (tool, server, default), MOST_RESTRICTIVE
     return Envelope(
-        surface=surface, side_effecting=side_effecting, reversible=reversible, required_permission=permission
+        surface=_first((each.surface for each in layers), built_in.surface),
+        side_effecting=_first((each.side_effecting for each in layers), built_in.side_effecting),
+        reversible=_first((each.reversible for each in layers), built_in.reversible),
+        required_permission=_first((each.required_permission for each in layers), built_in.required_permission),
+        unknown_arguments=_first((each.unknown_arguments for each in layers), built_in.unknown_arguments),
+        record=_first((each.record for each in layers), built_in.record),
+        audit_arguments=_first((each.audit_arguments for each in layers), built_in.audit_arguments),
     )
+
+
+_Value = TypeVar("_Value")
+
+
+def _first(values: Iterable[_Value | Unset], built_in: _Value) -> _Value:
+    return next((value for value in values if value is not UNSET), built_in)
 
 
 def difference_words(before: Envelope, after: Envelope) -> str:
@@ -100,6 +145,9 @@ def difference_words(before: Envelope, after: Envelope) -> str:
         ("side effects", str(before.side_effecting).lower(), str(after.side_effecting).lower()),
         ("reversible", str(before.reversible).lower(), str(after.reversible).lower()),
         ("permission", before.required_permission or "none", after.required_permission or "none"),
+        ("unknown arguments", before.unknown_arguments.value, after.unknown_arguments.value),
+        ("record", before.record.value, after.record.value),
+        ("audit arguments", before.audit_arguments.value, after.audit_arguments.value),
     )
     return ", ".join(f"{field} {old} -> {new}" for field, old, new in sides if old != new)
 
@@ -109,16 +157,10 @@ _SURFACE_RANK = {Surface.OPEN: 0, Surface.LOCKED: 1, Surface.HUMAN_CONTROLLED: 2
 
 def compare_envelopes(before: Envelope, after: Envelope) -> Direction:
     """Whether `after` is looser, tighter, both (mixed) or the same. One required name for another is mixed."""
-    steps = [
-        _SURFACE_RANK[after.surface] - _SURFACE_RANK[before.surface],
-        int(after.side_effecting) - int(before.side_effecting),
-        int(before.reversible) - int(after.reversible),
-    ]
+    steps = [new - old for old, new in zip(_strictness(before), _strictness(after), strict=True)]
     if None not in (before.required_permission, after.required_permission):
         renamed = before.required_permission != after.required_permission
         steps += [1, -1] if renamed else []
-    else:
-        steps.append(int(after.required_permission is not None) - int(before.required_permission is not None))
     tighter, looser = any(step > 0 for step in steps), any(step < 0 for step in steps)
     return {
         (False, False): Direction.SAME,
@@ -126,3 +168,16 @@ def compare_envelopes(before: Envelope, after: Envelope) -> Direction:
         (False, True): Direction.LOOSENED,
         (True, True): Direction.MIXED,
     }[tighter, looser]
+
+
+def _strictness(envelope: Envelope) -> tuple[int, ...]:
+    """How strict each field is, 0 the freest; of a required permission only whether there is one."""
+    return (
+        _SURFACE_RANK[envelope.surface],
+        int(envelope.side_effecting),
+        int(not envelope.reversible),
+        int(envelope.required_permission is not None),
+        int(envelope.unknown_arguments is UnknownArguments.REJECT),
+        int(envelope.record is Recording.FULL),
+        int(envelope.audit_arguments is AuditedArguments.DIGEST),
+    )

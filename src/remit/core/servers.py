@@ -236,6 +236,7 @@ def _connection_document(connection: Connection) -> dict[str, Json]:
         "tls": None if connection.tls is None else _tls_document(connection.tls),
         "protocol": str(connection.protocol),
         "timeout_seconds": connection.timeout_seconds,
+        "call_timeout_seconds": connection.call_timeout_seconds,
         "start_timeout_seconds": connection.start_timeout_seconds,
         "allow_private_network": connection.allow_private_network,
     }

@@ -442,6 +442,9 @@ def envelope_document(envelope: Envelope) -> EnvelopeDocument:
         "side_effecting": envelope.side_effecting,
         "reversible": envelope.reversible,
         "required_permission": envelope.required_permission,
+        "unknown_arguments": envelope.unknown_arguments.value,
+        "record": envelope.record.value,
+        "audit_arguments": envelope.audit_arguments.value,
     }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from remit.core.desired import ProtocolPin
 from remit.core.diagnostics import Severity
-from remit.core.envelope import Direction, Surface
+from remit.core.envelope import AuditedArguments, Direction, Recording, Surface, UnknownArguments
 from remit.core.identity import Transport
 from remit.core.live import Era, QuarantineReason, SkipReason, UnreachableReason
 from remit.core.operations import ChangeClass, OpName, Origin, Reason, RiskCode
@@ -303,6 +303,9 @@ def _states() -> dict[str, _Schema]:
                 "side_effecting": _BOOLEAN,
                 "reversible": _BOOLEAN,
                 "required_permission": _or_null(_STRING),
+                "unknown_arguments": _enum(UnknownArguments),
+                "record": _enum(Recording),
+                "audit_arguments": _enum(AuditedArguments),
             }
         ),
         "definition": _closed(
@@ -342,6 +345,7 @@ def _server() -> _Schema:
             "tls": _or_null(_ref("tls")),
             "protocol": _enum(ProtocolPin),
             "timeout_seconds": _SECONDS,
+            "call_timeout_seconds": _SECONDS,
             "start_timeout_seconds": _SECONDS,
             "allow_private_network": _BOOLEAN,
         }

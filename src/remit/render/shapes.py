@@ -98,6 +98,9 @@ class EnvelopeDocument(TypedDict):
     side_effecting: bool
     reversible: bool
     required_permission: str | None
+    unknown_arguments: str
+    record: str
+    audit_arguments: str
 
 
 class DefinitionDocument(TypedDict):
@@ -162,6 +165,7 @@ class ServerState(TypedDict):
     tls: JsonObject | None
     protocol: str
     timeout_seconds: float
+    call_timeout_seconds: float
     start_timeout_seconds: float
     allow_private_network: bool
 

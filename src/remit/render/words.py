@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from remit.core.envelope import AuditedArguments, Recording, UnknownArguments
 from remit.core.live import SkipReason
 from remit.core.operations import OpName, Reason, RiskCode
 from remit.core.plan import DeferredReason, DriftKind, HoldReason
@@ -143,7 +144,10 @@ DRIFT_WORDS: Mapping[str, str] = {
 
 
 def envelope_words(envelope: EnvelopeDocument) -> str:
-    """A policy in words; reversibility is said only of side effects, as nothing else needs undoing."""
+    """A policy in words; reversibility is said only of side effects, as nothing else needs undoing.
+
+    What happens to arguments and records is said where it is not the strictest.
+    """
     words = [envelope["surface"]]
     if envelope["side_effecting"]:
         words += ["side effects", "reversible" if envelope["reversible"] else "irreversible"]
@@ -151,6 +155,12 @@ def envelope_words(envelope: EnvelopeDocument) -> str:
         words.append("no side effects")
     if envelope["required_permission"] is not None:
         words.append(f"needs {envelope['required_permission']}")
+    if envelope["unknown_arguments"] == UnknownArguments.PASS:
+        words.append("unknown arguments pass")
+    if envelope["record"] == Recording.DIGEST:
+        words.append("messages recorded by digest")
+    if envelope["audit_arguments"] == AuditedArguments.VALUES:
+        words.append("argument values audited")
     return ", ".join(words)
 
 

@@ -84,6 +84,7 @@ def _connection_text(connection: Connection) -> str:
             "auth": None if auth is None else asdict(auth),
             "tls": None if connection.tls is None else asdict(connection.tls),
             "protocol": connection.protocol.value,
+            "call_timeout_seconds": connection.call_timeout_seconds,
             "start_timeout_seconds": connection.start_timeout_seconds,
             "allow_private_network": connection.allow_private_network,
         }
@@ -101,6 +102,7 @@ def connection_from(text: str, timeout_seconds: float) -> Connection:
         tls=None if tls is None else Tls(**tls),
         protocol=ProtocolPin(document["protocol"]),
         timeout_seconds=timeout_seconds,
+        call_timeout_seconds=document["call_timeout_seconds"],
         start_timeout_seconds=document["start_timeout_seconds"],
         allow_private_network=document["allow_private_network"],
     )
@@ -119,13 +121,16 @@ def _auth_from(document: dict[str, Any]) -> Auth:
 
 
 def envelope_columns(envelope: Envelope) -> Columns:
-    """The four columns of an attachment's policy."""
+    """The columns of an attachment's policy."""
     require_storable(envelope.required_permission, place="required_permission")
     return {
         "surface": envelope.surface.value,
         "side_effecting": envelope.side_effecting,
         "reversible": envelope.reversible,
         "required_permission": envelope.required_permission,
+        "unknown_arguments": envelope.unknown_arguments.value,
+        "record": envelope.record.value,
+        "audit_arguments": envelope.audit_arguments.value,
     }
 
 

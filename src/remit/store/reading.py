@@ -7,7 +7,7 @@ not computed: both engines hand over texts, and 5,000 attachments stay a matter 
 import json
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import cast
+from typing import TypeAlias, Unpack, cast
 
 from sqlalchemy import Connection, RowMapping, and_, select
 
@@ -15,7 +15,7 @@ from remit.core.aliases import fold
 from remit.core.canonical import JsonObject
 from remit.core.definition import Definition
 from remit.core.diagnostics import Source
-from remit.core.envelope import Envelope, Surface
+from remit.core.envelope import AuditedArguments, Envelope, Recording, Surface, UnknownArguments
 from remit.core.identity import CanonicalId, ProviderName, RemoteName, ServerId
 from remit.core.live import Era, Listed, ListedTool
 from remit.core.ports import AppliedRecord, HistoryEntry
@@ -144,6 +144,9 @@ _ATTACHMENTS = (
         _TOOL.side_effecting,
         _TOOL.reversible,
         _TOOL.required_permission,
+        _TOOL.unknown_arguments,
+        _TOOL.record,
+        _TOOL.audit_arguments,
         assistant_functions.c.document,
         assistant_functions.c.name,
         assistant_functions.c.folded_name,
@@ -182,7 +185,7 @@ def _attachments(connection: Connection) -> tuple[RecordedAttachment, ...]:
             canonical_id=CanonicalId(canonical_id),
             provider_name=ProviderName(provider_name),
             definition=Definition(text=definition, definition_digest=definition_digest, contract_digest=contract),
-            envelope=envelope_of(surface, side_effecting, reversible, permission),
+            envelope=envelope_of(surface, side_effecting, reversible, permission, unknown, record, audited),
             function_text=_text(document),
             function_name=function if function is not None and fold(function) == folded else None,
             function_digest=function_digest,
@@ -193,9 +196,8 @@ def _attachments(connection: Connection) -> tuple[RecordedAttachment, ...]:
         )
         for (
             owner, assistant, server_id, remote_name, workspace, canonical_id, provider_name, definition,
-            definition_digest, contract, surface, side_effecting, reversible, permission, document, function, folded,
-            function_digest,
-            file, line, column, enabled, row_version, snapshot, last_seen,
+            definition_digest, contract, surface, side_effecting, reversible, permission, unknown, record, audited,
+            document, function, folded, function_digest, file, line, column, enabled, row_version, snapshot, last_seen,
         ) in sorted(connection.execute(_ATTACHMENTS), key=lambda row: row[:4])
     )  # fmt: skip
 
@@ -207,18 +209,24 @@ def _text(document: str | None) -> str | None:
     return document
 
 
-def _shared_envelopes() -> Callable[[str, bool, bool, str | None], Envelope]:
-    """A few policies cover thousands of attachments, so each is built once a reading."""
-    seen: dict[tuple[str, bool, bool, str | None], Envelope] = {}
+_Policy: TypeAlias = tuple[str, bool, bool, str | None, str, str, str]
 
-    def envelope_of(surface: str, side_effecting: bool, reversible: bool, permission: str | None) -> Envelope:
-        key = (surface, side_effecting, reversible, permission)
-        if (known := seen.get(key)) is None:
-            known = seen[key] = Envelope(
+
+def _shared_envelopes() -> Callable[[Unpack[_Policy]], Envelope]:
+    """A few policies cover thousands of attachments, so each is built once a reading."""
+    seen: dict[_Policy, Envelope] = {}
+
+    def envelope_of(*policy: *_Policy) -> Envelope:
+        if (known := seen.get(policy)) is None:
+            surface, side_effecting, reversible, permission, unknown, record, audited = policy
+            known = seen[policy] = Envelope(
                 surface=Surface(surface),
                 side_effecting=side_effecting,
                 reversible=reversible,
                 required_permission=permission,
+                unknown_arguments=UnknownArguments(unknown),
+                record=Recording(record),
+                audit_arguments=AuditedArguments(audited),
             )
         return known
 
