@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import pytest
 import yaml
+from mcp.client.stdio import DEFAULT_INHERITED_ENV_VARS
 
 from remit.cli.main import cli
 
@@ -36,6 +37,12 @@ def test_every_flag_that_is_shown_belongs_to_its_command(page: str):
 def test_the_readme_lists_every_command():
     listed = set(re.findall(r"^\| `remit ([a-z]+)", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE))
     assert listed == set(cli.list_commands(CONTEXT))
+
+
+def test_the_variables_that_a_stdio_server_gets_are_those_of_the_sdk():
+    text = (ROOT / "docs/configuration.md").read_text("utf-8")
+    [named] = re.findall(r"allow-list of the MCP SDK[^(]*\(([^)]*)\)", text)
+    assert re.findall(r"`(\w+)`", named) == list(DEFAULT_INHERITED_ENV_VARS)
 
 
 def test_the_recipes_are_yaml_with_jobs_that_run_remit():
