@@ -140,6 +140,22 @@ def test_a_deadline_of_a_call_that_nobody_gave_is_never_below_its_silence() -> N
     assert limits("timeout_seconds: 600", "call_timeout_seconds: 900") == (600, 900)
 
 
+def test_the_example_of_the_documentation_holds_without_a_warning() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text("utf-8")
+    (example,) = (part.split("```")[0] for part in page.split("```yaml\n")[1:] if part.startswith("version: 1\n"))
+    found = desired_of(example)
+    assert (findings_of(example), found.trace_days, found.servers[0].connection) == (
+        (),
+        30,
+        Connection(timeout_seconds=30, call_timeout_seconds=900),
+    )
+    assert {name: policy.patch for name, policy in found.servers[0].tools.items()} == {
+        "close_ticket": EnvelopePatch(side_effecting=True, audit_arguments=AuditedArguments.VALUES),
+        "search_people": EnvelopePatch(record=Recording.DIGEST),
+        "run_report": EnvelopePatch(unknown_arguments=UnknownArguments.PASS),
+    }
+
+
 def test_protocol_events_are_kept_a_week_or_as_long_as_the_file_says() -> None:
     assert [
         desired_of(text + server("command: [x]")).trace_days for text in ("", "trace_days: 0\n", "trace_days: 3650\n")

@@ -94,11 +94,25 @@ def test_a_wrong_kind_or_a_missing_key_is_refused() -> None:
         {"version": 1, "mcp": {"servers": [{**entry, "url": "https://x/"}]}},
         {"version": 1, "mcp": {"servers": [{**entry, "enabled": "false"}]}},
         {"version": 1, "mcp": {"servers": [{**entry, "timeout_seconds": 0}]}},
+        {"version": 1, "mcp": {"servers": [{**entry, "call_timeout_seconds": 86_401}]}},
+        {"version": 1, "mcp": {"servers": [{**entry, "envelope": {"unknown_arguments": "drop"}}]}},
+        {"version": 1, "mcp": {"servers": [{**entry, "tools": {"x": {"record": "none"}}}]}},
+        {"version": 1, "mcp": {"default_envelope": {"audit_arguments": True}}},
+        {"version": 1, "trace_days": -1},
+        {"version": 1, "trace_days": 3651},
+        {"version": 1, "trace_days": 0.5},
         {"version": 1, "mcp": {"servers": [{**entry, "name": "a/b"}]}},
         {"version": 1, "mcp": {"servers": [{**entry, "namespace": "a__b"}]}},
         {"version": 1, "assistants": [{"name": "a", "tools": [{"server": "s", "include": []}]}]},
     ]
     assert [accepts(each) for each in bad] == [False] * len(bad)
+
+
+def test_what_a_call_is_held_to_is_accepted_in_each_layer() -> None:
+    policy: dict[str, Json] = {"unknown_arguments": "pass", "record": "digest", "audit_arguments": "values"}
+    entry: dict[str, Json] = {"name": "s", "command": ["x"], "call_timeout_seconds": 86_400, "envelope": policy}
+    mcp: dict[str, Json] = {"default_envelope": policy, "servers": [{**entry, "tools": {"x": policy}}]}
+    assert [accepts({"version": 1, "trace_days": days, "mcp": mcp}) for days in (0, 7, 3650)] == [True, True, True]
 
 
 def test_every_key_explains_itself() -> None:
