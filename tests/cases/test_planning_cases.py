@@ -227,6 +227,9 @@ def test_case_c28_what_a_server_claims_is_shown_as_its_claim_and_changes_no_poli
         "side_effecting": True,
         "reversible": False,
         "required_permission": None,
+        "unknown_arguments": "reject",
+        "record": "full",
+        "audit_arguments": "digest",
     }
     assert "(the server claims read-only, not destructive)" in here.run("plan").out
 

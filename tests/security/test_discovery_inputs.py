@@ -222,7 +222,15 @@ def test_input_33_a_claim_to_be_harmless_changes_no_policy(here: Workspace):
     here.write(CONFIG.replace("side_effecting: false", "side_effecting: true, reversible: false"))
     operations = [each for each in here.plan().document["operations"] if each["op"] == "attach"]
     assert [each["after"]["envelope"] for each in operations] == [
-        {"surface": "locked", "side_effecting": True, "reversible": False, "required_permission": None}
+        {
+            "surface": "locked",
+            "side_effecting": True,
+            "reversible": False,
+            "required_permission": None,
+            "unknown_arguments": "reject",
+            "record": "full",
+            "audit_arguments": "digest",
+        }
     ] * 2
 
 
