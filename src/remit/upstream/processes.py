@@ -8,6 +8,7 @@ so it imports the standard library only.
 
 import os
 import signal
+import stat
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
@@ -35,7 +36,7 @@ def mark_of(pid: int) -> ProcessMark | None:
 
 
 def family_of(leader: ProcessMark, pipes: frozenset[str] = frozenset()) -> frozenset[ProcessMark]:
-    """The processes that descend from `leader`, stay in its session or group, or hold one of `pipes`; itself excluded.
+    """The processes that descend from `leader`, stay in its session or group, or write to one of `pipes`; itself excluded.
 
     `pipes` are link texts as /proc/PID/fd has them (`pipe:[123]`). Nothing that started before the leader is in it.
     """
@@ -45,9 +46,10 @@ def family_of(leader: ProcessMark, pipes: frozenset[str] = frozenset()) -> froze
     # A number that a stranger has now leads to the stranger's children: then only the pipes tell who is meant.
     members = _below({leader.pid}, table) if holder is None or holder.started == leader.started else set[int]()
     if pipes:
-        # Our own other children are forks of this process: they may hold the same pipes and are none of the server's.
-        own = _below({os.getpid()}, table)
-        members |= {pid for pid in table if pid not in members | own and _holds(pid, pipes)}
+        # What is below us in our own session is a fork of ours, even one that caught a pipe before we closed our end of it.
+        # A session of its own and the writing end are an orphan's: where we are process 1 or a subreaper, it is our child now.
+        forks = {pid for pid in _below({os.getpid()}, table) if _session(pid) == os.getsid(0)}
+        members |= {pid for pid in table if pid not in members | forks and _writes_to(pid, pipes)}
     return frozenset(ProcessMark(pid, table[pid].started) for pid in members - {leader.pid} if pid in table)
 
 
@@ -139,12 +141,25 @@ def _stat_line(pid: int) -> bytes:
         os.close(descriptor)
 
 
-def _holds(pid: int, pipes: frozenset[str]) -> bool:
+def _session(pid: int) -> int | None:
+    try:
+        return os.getsid(pid)
+    except OSError:
+        return None
+
+
+def _writes_to(pid: int, pipes: frozenset[str]) -> bool:
+    """Whether it holds the end of a pipe that a server's processes have. A fork of ours has the reading end, as we do."""
     try:
         with os.scandir(_PROC / str(pid) / "fd") as descriptors:
-            return any(_link(entry.path) in pipes for entry in descriptors)
+            return any(_link(entry.path) in pipes and _is_writable(entry) for entry in descriptors)
     except OSError:
         return False
+
+
+def _is_writable(descriptor: "os.DirEntry[str]") -> bool:
+    # The permission bits of the link say how the descriptor was opened (proc_pid_fd(5)).
+    return bool(descriptor.stat(follow_symlinks=False).st_mode & stat.S_IWUSR)
 
 
 def _link(path: str) -> str:
