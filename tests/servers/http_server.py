@@ -39,7 +39,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Raw:
-    """An answer as it goes out. `claimed` is the Content-Length where it is not the body's."""
+    """An answer as it goes out. `claimed` is the Content-Length where it is not the body's; -1 is none, up to the end."""
 
     status: int = 200
     body: bytes = b""
@@ -51,7 +51,8 @@ class Raw:
 class HttpServer:
     """Options are attributes and may be changed while it runs.
 
-    `answer_on` maps a method to a Raw answer, `answer_at` a path, `stall_on` holds methods that are answered only when the server stops,
+    `answer_on` maps a method to a Raw answer, `answer_at` a path, `stall_on` holds methods that are answered only when `go_on` is
+    set or the server stops, `before` maps a method to events that go before its answer, where that is an event,
     `sessions` is whether legacy sessions are kept (404 for an unknown one), `sse` whether answers are event streams.
     """
 
@@ -78,12 +79,14 @@ class HttpServer:
         self.bearer = bearer
         self.answer_on = dict(answer_on or {})
         self.answer_at: dict[str, Raw] = {}
+        self.before: dict[str, bytes] = {}
         self.stall_on = set(stall_on)
         self.token = token
         self.seen: list[Seen] = []
         self.known: set[str] = set()
         self.streams: dict[str, queue.Queue[bytes]] = {}
         self.numbers = itertools.count(1)
+        self.go_on = threading.Event()
         self.stopping = threading.Event()
 
     def __enter__(self) -> "HttpServer":
@@ -101,6 +104,7 @@ class HttpServer:
         return f"https://localhost:{self.port}/mcp"
 
     def __exit__(self, *_: object) -> None:
+        self.go_on.set()
         self.stopping.set()
         self._http.shutdown()
         self._http.server_close()
@@ -132,7 +136,10 @@ class HttpServer:
             following = {"nextCursor": str(end)} if end < len(self.tools) else {}
             return {"result": {"tools": list(self.tools[start:end]), **_CACHE, **following}}
         if method == "tools/call":
-            content = [{"type": "text", "text": json.dumps(params.get("arguments"))}]
+            arguments: dict[str, Any] = params.get("arguments") or {}
+            content = [{"type": "text", "text": json.dumps(arguments)}]
+            if "padding" in arguments:
+                content.append({"type": "text", "text": "x" * arguments["padding"]})
             return {"result": {"content": content, **_CACHE}}
         return {"error": {"code": -32601, "message": f"unknown method {method}"}}
 
@@ -201,7 +208,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(Raw(404, b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Session not found"}}'))
         else:
             if method in owner.stall_on:
-                owner.stopping.wait(30)
+                owner.go_on.wait(30)
             self._send(self._answer(message))
 
     def _is_lost(self, method: str) -> bool:
@@ -216,18 +223,29 @@ class _Handler(BaseHTTPRequestHandler):
             headers["mcp-session-id"] = f"session-{next(self.owner.numbers)}"
             self.owner.known.add(headers["mcp-session-id"])
         if self.owner.sse:
-            return Raw(body=b"event: message\ndata: " + answer + b"\n\n", kind="text/event-stream", headers=headers)
+            events = self.owner.before.get(message["method"], b"") + b"event: message\ndata: " + answer + b"\n\n"
+            return Raw(body=events, kind="text/event-stream", headers=headers)
         return Raw(body=answer, headers=headers)
 
     def _to_stream(self, message: Mapping[str, Any]) -> None:
-        if "id" in message:
-            number = self.path.rpartition("=")[2]
-            answer = json.dumps({"jsonrpc": "2.0", "id": message["id"], **self.owner.result(message)}).encode()
-            self.owner.streams[number].put(b"event: message\ndata: " + answer + b"\n\n")
-        self._send(Raw(202, b"Accepted", "text/plain"))
+        owner, method = self.owner, str(message.get("method", ""))
+        self._send(owner.answer_on.get(method, Raw(202, b"Accepted", "text/plain")))
+        if method in owner.stall_on:
+            # In a thread of its own: this one goes on with the next request of its connection.
+            threading.Thread(target=self._put_event, args=(message, 30.0), daemon=True).start()
+        elif "id" in message:
+            self._put_event(message, 0)
+
+    def _put_event(self, message: Mapping[str, Any], seconds: float) -> None:
+        owner, stream = self.owner, self.owner.streams[self.path.rpartition("=")[2]]
+        owner.go_on.wait(seconds)
+        answer = json.dumps({"jsonrpc": "2.0", "id": message["id"], **owner.result(message)}).encode()
+        before = owner.before.get(message["method"], b"")
+        stream.put(before + b"event: message\ndata: " + answer + b"\n\n")
 
     def _send(self, raw: Raw) -> None:
-        self._head(raw, len(raw.body) if raw.claimed is None else raw.claimed)
+        length = len(raw.body) if raw.claimed is None else raw.claimed
+        self._head(raw, None if length < 0 else length)
         self._write(raw.body)
         if raw.claimed is not None:
             self.close_connection = True

@@ -7,6 +7,9 @@ The only argument is a JSON object of options, or `@FILE` with one, read at the 
     page_size     tools per page (default: all)
     say           {method: text}: write this text to stdout before answering the method; "" as method: at the start
     flood         {method: bytes}: write so many bytes without a line end before answering the method
+    notify        {method: bytes}: send a notification of at least so many bytes before answering the method
+    endless_on    [method]: answer it with a line that never ends
+    id_last       true: the id of an answer stands behind its result
     die_on        {method: exit code}: exit at this method, without an answer
     silent_on     [method]: never answer it
     error_on      {method: [code, message]}: answer with this JSON-RPC error
@@ -18,7 +21,7 @@ The only argument is a JSON object of options, or `@FILE` with one, read at the 
     methods       file that gets a line for each message
     children      file that gets the numbers of two children, one of them in a session of its own
     stay          true: ignore SIGTERM and the end of stdin
-    call_seconds  how long tools/call takes
+    call_seconds  how long tools/call takes; an argument `padding` is how many bytes its result has besides
     progress      number of progress notifications during tools/call
     env_in        variable whose value is put into the description of every tool, serverInfo and instructions
 """
@@ -68,9 +71,19 @@ def _take(message: dict[str, Any], options: dict[str, Any]) -> None:
         sys.stdout.flush()
         os._exit(options["die_on"][method])
     _write(options.get("say", {}).get(method, "") + "x" * options.get("flood", {}).get(method, 0))
+    if method in options.get("notify", {}):
+        padding = "x" * options["notify"][method]
+        _send({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": padding}})
     if "id" not in message or method in options.get("silent_on", []):
         return
-    _send({"jsonrpc": "2.0", "id": message["id"], **_outcome(message, options)})
+    answer = {"jsonrpc": "2.0", "id": message["id"], **_outcome(message, options)}
+    if options.get("id_last"):
+        answer["id"] = answer.pop("id")
+    if method in options.get("endless_on", []):
+        _write(json.dumps(answer)[:-2])
+        while True:
+            _write(', "more": "' + "x" * 1_000_000 + '"')
+    _send(answer)
 
 
 def _outcome(message: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
@@ -132,8 +145,14 @@ def _call(params: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
             }
         )
     time.sleep(options.get("call_seconds", 0))
-    answer = {"arguments": params.get("arguments"), "pid": os.getpid()}
-    return {"content": [{"type": "text", "text": json.dumps(answer)}], "structuredContent": answer, **_CACHE}
+    arguments = params.get("arguments")
+    answer = {"arguments": arguments, "pid": os.getpid()}
+    padding = {"padding": "x" * arguments["padding"]} if arguments and "padding" in arguments else {}
+    return {
+        "content": [{"type": "text", "text": json.dumps(answer)}],
+        "structuredContent": {**answer, **padding},
+        **_CACHE,
+    }
 
 
 def _send(message: dict[str, Any]) -> None:

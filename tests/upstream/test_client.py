@@ -246,7 +246,7 @@ def test_one_failed_post_costs_the_other_requests_nothing():
             assert (caught.value.code, caught.value.reason) == ("server_gone", UnreachableReason.PROTOCOL)
             del it.answer_on["tools/call"]
             assert "content" in await client.call_tool("echo", {}, timeout=5)
-            it.stopping.set()
+            it.go_on.set()
             assert (await slow)["tools"]
             await client.close()
             await http.aclose()

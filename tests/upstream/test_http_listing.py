@@ -1,6 +1,7 @@
 import asyncio
 import gzip
 import json
+import re
 import time
 from collections.abc import Mapping
 
@@ -201,14 +202,21 @@ def test_an_answer_that_is_cut_off_is_a_protocol_fault():
     )
 
 
-@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
-def test_an_answer_over_the_cap_is_too_large(kind: str, monkeypatch: pytest.MonkeyPatch):
-    start = b"data: " if kind == "text/event-stream" else b""
-    huge = Raw(200, start + b'{"x": "' + b"x" * 70_000_000, kind, claimed=80_000_000)
+@pytest.mark.parametrize(
+    ("kind", "start", "claimed", "detail"),
+    [
+        ("application/json", b"", 80_000_000, r"an answer has 80000000 bytes; the limit is 67108864"),
+        ("application/json", b"", -1, r"an answer has at least 671\d{5} bytes; the limit is 67108864"),
+        ("text/event-stream", b"data: ", -1, r"an event has at least 671\d{5} bytes; the limit is 16777216"),
+    ],
+    ids=["JSON of a stated length", "JSON of no stated length", "an event that does not end"],
+)
+def test_an_answer_over_the_cap_is_too_large(kind: str, start: bytes, claimed: int, detail: str):
+    huge = Raw(200, start + b'{"x": ["' + b"x" * 70_000_000, kind, claimed=claimed)
     with HttpServer(answer_on={"tools/list": huge}) as it:
         found = asyncio.run(listing_of(it.url))
     assert isinstance(found, Unreachable)
-    assert found.reason is UnreachableReason.TOO_LARGE
+    assert (found.reason, re.fullmatch(detail, found.detail) is not None) == (UnreachableReason.TOO_LARGE, True), found
 
 
 def test_a_tool_that_the_sdk_cannot_parse_costs_only_itself():

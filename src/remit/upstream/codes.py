@@ -85,7 +85,8 @@ _UNREACHABLE: Mapping[str, Explanation] = {
         "This is a defect of the server; report it there.",
     ),
     "too_large": Explanation(
-        "The server sent more than remit takes: a line of 4 MiB, an answer of 64 MiB, or 10,000 tools.",
+        "The server sent more than remit takes: a line of 4 MiB, an event of 16 MiB, an answer of 64 MiB, or"
+        " 10,000 tools.",
         _KEPT,
         "List fewer tools per server, or a smaller answer per page.",
     ),

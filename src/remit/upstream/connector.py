@@ -96,6 +96,10 @@ class Connector:
         self._received_before = 0
         self._noise: list[str] = []
         self._noise_count = 0
+        self._dropped: list[str] = []
+        self._dropped_count = 0
+        if isinstance(http, UpstreamHttp):
+            http.traffic.on_dropped = self._on_dropped
 
     @property
     def received(self) -> int:
@@ -104,11 +108,20 @@ class Connector:
         return http + self._received_before + (self._stdio.received if self._stdio else 0)
 
     def notes(self) -> tuple[str, ...]:
-        """What a person should know: the lines on stdout that were no messages."""
-        if not self._noise_count:
-            return ()
-        were = "1 line on stdout was no message and was" if self._noise_count == 1 else ""
-        return (f"{were or f'{self._noise_count} lines on stdout were no messages and were'} skipped", *self._noise)
+        """What a person should know: the lines on stdout that were no messages, the messages that were too long."""
+        found: list[str] = []
+        if self._noise_count:
+            were = "1 line on stdout was no message and was" if self._noise_count == 1 else ""
+            found = [
+                f"{were or f'{self._noise_count} lines on stdout were no messages and were'} skipped",
+                *self._noise,
+            ]
+        if self._dropped_count:
+            found += [
+                f"messages that answer no request were dropped, as too long: {self._dropped_count}",
+                *self._dropped,
+            ]
+        return tuple(found)
 
     def give_up(self) -> None:
         """The server did not answer: closing need not wait long for it either."""
@@ -216,7 +229,9 @@ class Connector:
         self._recorder.fact(EventKind.OPEN, transport="stdio", command=launch.command)
         if self._stdio is not None:
             self._received_before += self._stdio.received
-        self._stdio = StdioTransport(launch, environ=self._environ, on_noise=self._on_noise)
+        self._stdio = StdioTransport(
+            launch, environ=self._environ, on_noise=self._on_noise, on_dropped=self._on_dropped
+        )
         return await stack.enter_async_context(self._stdio)
 
     async def _enter_http(self, stack: AsyncExitStack, endpoint: ResolvedHttp) -> tuple[ReadSide, WriteSide]:
@@ -241,6 +256,12 @@ class Connector:
         shown = self._recorder.redactor.text(text)[:_NOISE_LENGTH]
         self._noise.append(shown)
         self._recorder.fact(EventKind.NOISE, line=shown)
+
+    def _on_dropped(self, why: str) -> None:
+        self._dropped_count += 1
+        if self._dropped_count <= _NOISE_KEPT:
+            self._dropped.append(why)
+            self._recorder.fact(EventKind.NOISE, dropped=why)
 
     async def _explained(self, fault: Fault) -> Fault:
         """The fault of an opening, with what the transport knows about it."""

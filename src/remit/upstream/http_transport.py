@@ -1,9 +1,7 @@
 """The HTTP client of one connection: the byte layer under the SDK's HTTP transports.
 
 Decides what an HTTP answer means before the SDK sees it. A failed request is answered with a JSON-RPC error for that
-request alone, because any exception on one POST ends the SDK's whole client and every other call on it (measured with
-2.3.0; issue python-sdk#3560). The error carries what happened in its `data`, see `fault_of_error`. Bodies are capped and
-must not be compressed; the judged address is the one connected to; proxies from the environment are ignored.
+request alone (see remit.upstream.marked_errors), and so is an answer over a cap. Bodies must not be compressed; the judged address is the one connected to; proxies from the environment are ignored.
 
 The client belongs to whoever called `open_http`; the SDK follows redirects within the origin only, and so do we.
 """
@@ -20,13 +18,15 @@ from typing import cast
 
 import httpcore2
 import httpx2
-from mcp_types import ErrorData
+from mcp_types import JSONRPCError
 
 from remit.core.desired import BearerAuth, ClientCredentialsAuth, PrivateKeyJwtAuth, Tls
 from remit.core.identity import Transport
 from remit.core.live import UnreachableReason
-from remit.upstream.events_stream import EventCutter, passable_event
+from remit.upstream.events_stream import EventCutter, overlong_event, passable_event
 from remit.upstream.faults import SERVER_GONE, Fault
+from remit.upstream.marked_errors import error_of_fault
+from remit.upstream.overlong import Overlong
 from remit.upstream.parking import Parking
 from remit.upstream.references import ResolvedHttp
 from remit.upstream.url_policy import AddressRefused, JudgingBackend, Resolver, check_url, resolve
@@ -38,7 +38,6 @@ __all__ = [
     "SESSION_LOST",
     "HttpTransport",
     "UpstreamHttp",
-    "fault_of_error",
     "open_http",
 ]
 
@@ -48,11 +47,13 @@ MAX_BODY = 64 * 1024 * 1024
 MAX_SSE_EVENT = 16 * 1024 * 1024
 """Bytes of one server-sent event."""
 
+_LEGACY_EVENT = 1024 * 1024
+"""Bytes of an event that the SDK's client for legacy SSE takes; what has a result is carried past it."""
+
 SESSION_LOST = "session_lost"
 HTTP_STATUS = "http_status"
 """The code of an answer that is none of MCP: an error status, or a body of another type."""
 
-_MARK = "remit"
 _EXCERPT = 4_096
 """Bytes of an error page that are kept; whoever masks it shortens it, as a secret cut in two is not found."""
 
@@ -81,6 +82,7 @@ class _Failed(Exception):
 class HttpTransport(httpx2.AsyncBaseTransport):
     """One connection pool with the policy above. `received` counts the body bytes of every answer.
 
+    `on_dropped` is told of each event that was too long and that nobody waits for; whoever wants to know sets it.
     `last` is the newest fault. Where answers come on one stream (legacy SSE, `one_stream`) the SDK cannot tell which
     request failed and ends the session; `take_stream_fault` says why.
     """
@@ -99,6 +101,8 @@ class HttpTransport(httpx2.AsyncBaseTransport):
         self.last: Fault | None = None
         self._stream_fault: Fault | None = None
         self.parking = Parking()
+        self.event_room = _LEGACY_EVENT if one_stream else MAX_SSE_EVENT
+        self.on_dropped: Callable[[str], None] = lambda _: None
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request. Never raises for what the network or the server does."""
@@ -113,8 +117,10 @@ class HttpTransport(httpx2.AsyncBaseTransport):
         return fault
 
     def end_stream(self, fault: Fault) -> None:
-        """Keep why a stream ends here."""
-        self._stream_fault = self.last = fault
+        """Keep why a stream ends here. One of several streams is not what the others wait for."""
+        self.last = fault
+        if self._one_stream:
+            self._stream_fault = fault
 
     async def aclose(self) -> None:
         """Close the pool."""
@@ -168,9 +174,11 @@ class HttpTransport(httpx2.AsyncBaseTransport):
         if headers.get("content-encoding", "identity").lower() != "identity":
             raise _Failed(_protocol("the answer is compressed, although no compression was accepted"))
         if response.status < HTTPStatus.BAD_REQUEST and kind == "text/event-stream":
-            stream = _EventStream(self, response)
+            stream = _EventStream(self, response, answers_one=request.method == "POST")
             return httpx2.Response(response.status, headers=headers, stream=stream)
-        body = await self._drained(response)
+        if self._one_stream and request.method == "POST" and response.status < HTTPStatus.MULTIPLE_CHOICES:
+            return await self._receipt(response)
+        body = await self._drained(response, headers)
         self._judge(request, response.status, kind, headers, body)
         if kind == "application/json":
             body = self.parking.passable(body)
@@ -179,15 +187,27 @@ class HttpTransport(httpx2.AsyncBaseTransport):
         headers["content-length"] = str(len(body))
         return httpx2.Response(response.status, headers=headers, content=body)
 
-    async def _drained(self, response: httpcore2.Response) -> bytes:
-        parts: list[bytes] = []
+    async def _receipt(self, response: httpcore2.Response) -> httpx2.Response:
+        """The answer to a request whose outcome comes on the stream: whatever else it says is nobody's."""
         size = 0
         async for part in cast("AsyncIterator[bytes]", response.stream):
             size += len(part)
+            if size > _EXCERPT:
+                break
+        self.received += size
+        await response.aclose()
+        return httpx2.Response(response.status)
+
+    async def _drained(self, response: httpcore2.Response, headers: httpx2.Headers) -> bytes:
+        parts: list[bytes] = []
+        size = 0
+        stated = headers.get("content-length", "")
+        if stated.isdecimal() and stated.isascii():
+            _check_body(int(stated), whole=True)
+        async for part in cast("AsyncIterator[bytes]", response.stream):
+            size += len(part)
             self.received += len(part)
-            if size > MAX_BODY:
-                detail = f"an answer is longer than {MAX_BODY} bytes"
-                raise _Failed(_Happened(reason=UnreachableReason.TOO_LARGE, detail=detail))
+            _check_body(size, whole=False)
             parts.append(part)
         await response.aclose()
         return b"".join(parts)
@@ -218,12 +238,10 @@ class HttpTransport(httpx2.AsyncBaseTransport):
         _judge_redirect(request, status, headers)
 
     def _explained(self, happened: _Happened) -> httpx2.Response:
-        self.last = _fault(happened)
-        if self._one_stream:
-            self._stream_fault = self.last
-        data = {_MARK: {"reason": happened.reason.value, "code": happened.code, "detail": happened.detail}}
-        error = {"code": -32000, "message": happened.detail, "data": data}
-        return httpx2.Response(happened.status, json={"jsonrpc": "2.0", "id": None, "error": error})
+        fault = _fault(happened)
+        self.end_stream(fault)
+        answer = JSONRPCError(jsonrpc="2.0", id=None, error=error_of_fault(fault))
+        return httpx2.Response(happened.status, json=answer.model_dump(mode="json", by_alias=True))
 
 
 class UpstreamHttp(httpx2.AsyncClient):
@@ -241,11 +259,16 @@ class UpstreamHttp(httpx2.AsyncClient):
 
 
 class _EventStream(httpx2.AsyncByteStream):
-    """An event stream, handed on event by event, under a cap on each event."""
+    """An event stream, handed on event by event, under a cap on each event.
 
-    def __init__(self, owner: HttpTransport, response: httpcore2.Response):
+    `answers_one` is whether the stream answers one request: then an event that cannot be read fails that request, while
+    on a stream for all of them nobody knows which one to fail, and the stream ends.
+    """
+
+    def __init__(self, owner: HttpTransport, response: httpcore2.Response, *, answers_one: bool):
         self._owner = owner
         self._response = response
+        self._answers_one = answers_one
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         cutter = EventCutter(MAX_SSE_EVENT)
@@ -253,16 +276,36 @@ class _EventStream(httpx2.AsyncByteStream):
             async for part in cast("AsyncIterator[bytes]", self._response.stream):
                 self._owner.received += len(part)
                 for event in cutter.feed(part):
-                    yield passable_event(event, self._owner.parking)
-                if cutter.overlong:
-                    detail = f"an event is longer than {MAX_SSE_EVENT} bytes"
-                    self._owner.end_stream(Fault(UnreachableReason.TOO_LARGE, detail))
-                    raise httpx2.ReadError(detail)
+                    if passed := self._passed(event):
+                        yield passed
+                if cutter.lost:
+                    yield self._instead_of(cutter.lost)
+                    return
         except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException) as error:
             raise httpx2.ReadError("the event stream broke") from error
 
     async def aclose(self) -> None:
         await self._response.aclose()
+
+    def _passed(self, event: bytes | Overlong) -> bytes:
+        if isinstance(event, Overlong):
+            return self._instead_of(event)
+        room = self._owner.event_room
+        passed = passable_event(event, self._owner.parking, room)
+        return passed if len(passed) <= room else self._instead_of(overlong_event(event, room))
+
+    def _instead_of(self, event: Overlong) -> bytes:
+        """An error for the request that the event answers; nothing where it answers none."""
+        fault = event.fault("an event")
+        if event.answers_nobody:
+            self._owner.on_dropped(fault.message)
+            return b""
+        if event.request_id is None and not self._answers_one:
+            self._owner.end_stream(fault)
+            raise httpx2.ReadError(fault.message)
+        # The SDK puts the request's own id into the answer of a stream that answers one.
+        answer = JSONRPCError(jsonrpc="2.0", id=event.request_id, error=error_of_fault(fault))
+        return b"data: " + answer.model_dump_json(by_alias=True).encode("utf-8") + b"\n\n"
 
 
 def open_http(
@@ -290,24 +333,10 @@ def open_http(
     return UpstreamHttp(traffic, _static_headers(endpoint))
 
 
-def fault_of_error(error: ErrorData) -> Fault | None:
-    """The fault that our transport put into a JSON-RPC error, or None for an error that the server itself sent.
-
-    A server can forge the mark; it gains nothing that another answer would not give it.
-    """
-    data = cast("object", error.data)
-    if not isinstance(data, dict):
-        return None
-    mark = cast("Mapping[str, object]", data).get(_MARK)
-    if not isinstance(mark, dict):
-        return None
-    facts = cast("Mapping[str, object]", mark)
-    try:
-        reason = UnreachableReason(str(facts.get("reason")))
-    except ValueError:
-        return None
-    code = facts.get("code")
-    return Fault(reason, str(facts.get("detail")), code=code if isinstance(code, str) else None)
+def _check_body(size: int, *, whole: bool) -> None:
+    if size > MAX_BODY:
+        detail = Overlong(size=size, limit=MAX_BODY, whole=whole).fault("an answer").message
+        raise _Failed(_Happened(reason=UnreachableReason.TOO_LARGE, detail=detail))
 
 
 def _static_headers(endpoint: ResolvedHttp) -> dict[str, str]:

@@ -16,6 +16,8 @@ from mcp.shared.message import SessionMessage
 from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 from pydantic import ValidationError
 
+from remit.upstream.overlong import MAX_DISCARDED, Outline, Overlong
+
 __all__ = ["MAX_LINE", "Broken", "LineSplitter", "Noise", "read_json", "read_line"]
 
 MAX_LINE = 4 * 1024 * 1024
@@ -40,38 +42,60 @@ class Broken:
 
 
 class LineSplitter:
-    """Cuts lines out of chunks; the cost of a line is linear in its length. `overlong` is set once a line is over the cap."""
+    """Cuts lines out of chunks; the cost of a line is linear in its length.
 
-    def __init__(self, limit: int = MAX_LINE):
+    A line over `limit` is thrown away while it arrives and comes out as Overlong. `lost` is set where that makes no sense:
+    one that is no JSON object, so that nobody knows whom it was for, or one over `ceiling`, which may never end.
+    """
+
+    def __init__(self, limit: int = MAX_LINE, ceiling: int = MAX_DISCARDED):
         self._limit = limit
+        self._ceiling = ceiling
         self._parts: list[bytes] = []
+        self._outline: Outline | None = None
         self._size = 0
-        self.overlong = False
+        self.lost: Overlong | None = None
 
     @property
     def rest(self) -> bytes:
-        """What came after the last line end."""
+        """What came after the last line end; nothing of a line over the limit."""
         return b"".join(self._parts)
 
-    def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """The lines that end in this chunk; nothing any more once a line was too long."""
+    def feed(self, chunk: bytes) -> Iterator[bytes | Overlong]:
+        """The lines that end in this chunk; nothing any more once a line is `lost`."""
         *ended, rest = chunk.split(b"\n")
         for piece in ended:
-            if not self._add(piece):
+            self._add(piece)
+            if self.lost:
                 return
-            yield self.rest
-            self._parts.clear()
-            self._size = 0
+            yield self._line()
         self._add(rest)
 
-    def _add(self, piece: bytes) -> bool:
+    def _add(self, piece: bytes) -> None:
+        if self.lost:
+            return
         self._size += len(piece)
-        self.overlong = self.overlong or self._size > self._limit
-        if self.overlong:
-            self._parts.clear()
+        if self._size > self._limit:
+            self._discard(piece)
         elif piece:
             self._parts.append(piece)
-        return not self.overlong
+
+    def _discard(self, piece: bytes) -> None:
+        outline = self._outline = self._outline or Outline()
+        for kept in (*self._parts, piece):
+            outline.feed(kept)
+        self._parts.clear()
+        if outline.unreadable or self._size > self._ceiling:
+            self.lost = Overlong(size=self._size, limit=self._limit, whole=False)
+
+    def _line(self) -> bytes | Overlong:
+        line = self.rest
+        if self._outline is not None:
+            line = Overlong(size=self._size, limit=self._limit, members=self._outline.members())
+        self._parts.clear()
+        self._outline = None
+        self._size = 0
+        return line
 
 
 def read_json(text: str | bytes) -> object:

@@ -39,7 +39,8 @@ from remit import __version__
 from remit.core.canonical import JsonObject
 from remit.core.live import Era, ServerIdentity, UnreachableReason
 from remit.upstream.faults import SERVER_GONE, Fault
-from remit.upstream.http_transport import HTTP_STATUS, fault_of_error
+from remit.upstream.http_transport import HTTP_STATUS
+from remit.upstream.marked_errors import fault_of_error
 from remit.upstream.redaction import Redactor
 from remit.upstream.tap import ReadTap, WriteTap
 

@@ -1,7 +1,7 @@
 """A child process as an MCP transport, with our own byte layer.
 
-Decides what a line on stdout is: a message, noise, or a broken message. Lines are capped, undecodable bytes are replaced,
-noise is skipped and counted, stderr goes into a ring. The child gets the SDK's allow-list of variables and what the file
+Decides what a line on stdout is: a message, noise, or a broken message. A line over the cap costs the
+one request that it answers, undecodable bytes are replaced, noise is skipped and counted, stderr goes into a ring. The child gets the SDK's allow-list of variables and what the file
 declares, and nothing of ours; it leads its own session, and all that it started is ended with it.
 
 The SDK's own stdio client is not used because it has no line cap, grows its buffer quadratically, leaves the children of
@@ -21,10 +21,13 @@ import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCError
 
 from remit.core.live import UnreachableReason
 from remit.upstream.faults import Fault
-from remit.upstream.lines import MAX_LINE, Broken, LineSplitter, Noise, read_line
+from remit.upstream.lines import Broken, LineSplitter, Noise, read_line
+from remit.upstream.marked_errors import error_of_fault
+from remit.upstream.overlong import Overlong
 from remit.upstream.processes import ProcessMark, end_group, end_processes, family_of, mark_of, still_running
 from remit.upstream.references import ResolvedStdio
 from remit.upstream.watchdog import the_watchdog
@@ -39,6 +42,7 @@ _POLL = 0.01
 _DRAIN_AFTER_EXIT = 0.25
 _KILL_WAIT = 2.0
 _GIVEN_UP = 0.4
+_LINE = "a line on stdout"
 
 Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
 
@@ -56,11 +60,13 @@ class StdioTransport:
         *,
         environ: Mapping[str, str],
         on_noise: Callable[[str], None],
+        on_dropped: Callable[[str], None],
         polite_seconds: float = 2.0,
     ):
         self._launch = launch
         self._environ = environ
         self._on_noise = on_noise
+        self._on_dropped = on_dropped
         self._polite_seconds = polite_seconds
         self._process: subprocess.Popen[bytes] | None = None
         self._mark: ProcessMark | None = None
@@ -183,8 +189,8 @@ class StdioTransport:
                     self.received += len(chunk)
                     for line in splitter.feed(chunk):
                         await self._take(line)
-                    if splitter.overlong:
-                        self._fail(UnreachableReason.TOO_LARGE, f"a line on stdout is longer than {MAX_LINE} bytes")
+                    if splitter.lost:
+                        self._fail(splitter.lost.fault(_LINE))
                     if self.fault:
                         return
                 if splitter.rest.strip():
@@ -193,23 +199,36 @@ class StdioTransport:
         while await reader.read(_CHUNK):
             pass
 
-    async def _take(self, line: bytes) -> None:
-        match read_line(line):
+    async def _take(self, line: bytes | Overlong) -> None:
+        match line if isinstance(line, Overlong) else read_line(line):
+            case Overlong() as overlong:
+                await self._take_overlong(overlong)
             case Noise(text=text):
                 if text:
                     self.noise += 1
                     self._on_noise(text)
             case Broken(text=text, why=why):
-                self._fail(UnreachableReason.PROTOCOL, f"a line on stdout {why}: {text}")
+                self._fail(Fault(UnreachableReason.PROTOCOL, f"{_LINE} {why}: {text}"))
             case SessionMessage() as message:
                 await self._to_session.send(message)
+
+    async def _take_overlong(self, line: Overlong) -> None:
+        fault = line.fault(_LINE)
+        if line.request_id is not None:
+            answer = JSONRPCError(jsonrpc="2.0", id=line.request_id, error=error_of_fault(fault))
+            await self._to_session.send(SessionMessage(answer))
+        elif line.answers_nobody:
+            self._on_dropped(fault.message)
+        else:
+            self._fail(fault)
 
     def _on_unfinished(self, rest: bytes) -> None:
         self.noise += 1
         self._on_noise(rest.decode("utf-8", "replace"))
 
-    def _fail(self, reason: UnreachableReason, detail: str) -> None:
-        self.fault = self.fault or Fault(reason, detail)
+    def _fail(self, fault: Fault) -> None:
+        """End the session: what this line was for is not known, so whoever waits might wait for it."""
+        self.fault = self.fault or fault
 
     async def _read_stderr(self, reader: asyncio.StreamReader) -> None:
         while chunk := await reader.read(_CHUNK):
