@@ -15,6 +15,7 @@ The tree is split by what the caller does next:
     |-- PlanStale               plan again, what was reviewed is gone    exit 5
     |-- OutputUnwritable        name a file that can be written          exit 1
     |-- NotApproved             say yes, or pass a reviewed plan         exit 1
+    |-- BindingRefused          give the tool another name               exit 1
     `-- InternalError           report it: a defect of remit             exit 1
 
 Errors carry values: a stable `code` (a slug that `remit explain` knows), the `message`, the `place` that it is about
@@ -24,6 +25,7 @@ Errors carry values: a stable `code` (a slug that `remit explain` knows), the `m
 from typing import ClassVar
 
 __all__ = [
+    "BindingRefused",
     "ConfigError",
     "DatabaseUnusable",
     "DatabaseVersion",
@@ -131,6 +133,12 @@ class NotApproved(RemitError):
     """Nobody said yes, and nobody can be asked."""
 
     default_code = "not-approved"
+
+
+class BindingRefused(RemitError):
+    """A tool cannot be bound to its name in a run: the name is reserved or taken."""
+
+    default_code = "binding-refused"
 
 
 class InternalError(RemitError):

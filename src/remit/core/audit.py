@@ -38,6 +38,7 @@ class AuditKind(StrEnum):
     CALL_DENIED = "call_denied"
     CALL_LATE = "call_late"
     CALL_RECOVERED = "call_recovered"
+    CALL_REPLAYED = "call_replayed"
     SESSION_RENEWED = "session_renewed"
     CONTRACT_DRIFT = "contract_drift"
     APPROVAL_REQUESTED = "approval_requested"

@@ -114,6 +114,10 @@ class ServerConnection(Protocol):
         """A complete listing on the calling connection, at most `max_age` seconds old, made anew within `timeout`."""
         ...
 
+    def known(self) -> RemoteContract | None:
+        """The newest listing of the session that is open now, whatever its age; None where there is none. No network."""
+        ...
+
     async def call(self, call: RemoteCall) -> RemoteAnswer:
         """Carry a call out. Cancelling the awaiting task cancels the call on the server and returns at once."""
         ...

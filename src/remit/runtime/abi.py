@@ -38,6 +38,8 @@ class ToolCallEnvelope:
     principal: Principal
     trace_id: str
     idempotency_key: str | None = None
+    timeout_seconds: float | None = None
+    """A tighter absolute limit than the server's own `call_timeout_seconds`; a longer one has no effect."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,227 @@
+"""`GovernedExecutor`: one call, decided, carried out at most once, bounded and recorded (DESIGN.md section 10).
+
+Decides the order of the steps. What each step means is decided elsewhere: the gate in core/gatekeeper.py, arguments in
+remit.runtime.arguments_model, keys and approvals in the journal's transaction, the end of a call in remit.runtime.ending.
+
+Grants may move between reading them and writing the decision; the journal then says so and the call is decided anew.
+Nothing leaves `execute` as an exception except the cancellation of the awaiting task.
+"""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from datetime import datetime
+from typing import assert_never
+
+from remit.core.audit import AuditFact, AuditKind
+from remit.core.call_ports import (
+    ApprovalRefused,
+    ApprovalWaiting,
+    Begun,
+    CallJournal,
+    CallRefusal,
+    GrantedTool,
+    GrantsMoved,
+    KeyConflict,
+    Replayed,
+    RunClosed,
+    Started,
+    StillRunning,
+)
+from remit.core.calls import FailureCode
+from remit.core.canonical import JsonObject
+from remit.core.envelope import UnknownArguments
+from remit.core.gatekeeper import Allow, AskHuman, ContractSame, Decision, Deny, decide
+from remit.core.remote_ports import OnProgress
+from remit.errors import RemitError
+from remit.runtime.abi import ToolCallEnvelope, ToolResultEnvelope, failure
+from remit.runtime.answers import approval_denied, approval_required, never_sent, refusal_of, replayed
+from remit.runtime.arguments_model import ArgumentChecks
+from remit.runtime.carriage import Carriage
+from remit.runtime.case import Arguments, Case, RunIdentity, call_facts, tool_facts
+from remit.runtime.durable import durable
+from remit.runtime.grant_cache import GrantCache, HeldGrants
+from remit.runtime.mcp_executor import McpToolExecutor
+from remit.runtime.registry import ExecutorRegistry
+
+__all__ = ["Governance", "GovernedExecutor"]
+
+_DECISIONS = 5
+"""How often one call is decided anew while its grants move; an apply a millisecond would be needed to exceed it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Governance:
+    """What every governed call of a process shares."""
+
+    grants: GrantCache
+    journal: CallJournal
+    carriage: Carriage
+    checks: ArgumentChecks
+    clock: Callable[[], datetime]
+    new_id: Callable[[], str]
+
+
+class GovernedExecutor:
+    """Executes the calls of one run. Implements remit.runtime.abi.ToolExecutor."""
+
+    def __init__(self, run: RunIdentity, registry: ExecutorRegistry, governance: Governance):
+        self._run = run
+        self._registry = registry
+        self._with = governance
+        self._logged_drift: set[tuple[str, str]] = set()
+
+    async def execute(self, call: ToolCallEnvelope, on_progress: OnProgress | None = None) -> ToolResultEnvelope:
+        """The result of one call; every failure is one, with its stable code."""
+        started = time.monotonic()
+        executor = self._registry.get(call.name)
+        if executor is None or call.run_id != self._run.run_id:
+            return failure(FailureCode.UNKNOWN_TOOL, f"no tool is bound to {call.name!r} in this run")
+        try:
+            return await self._decided(executor, call, started, on_progress)
+        except RemitError as error:
+            return failure(
+                FailureCode.NOT_RECORDED, f"the call cannot be recorded, so it does not go out ({error.code})"
+            )
+        except Exception as error:  # noqa: BLE001 (the promise of this method: a failure is an answer, never an exception)
+            return failure(FailureCode.INTERNAL_ERROR, f"remit failed in a way it should not ({type(error).__name__})")
+
+    async def _decided(
+        self, executor: McpToolExecutor, call: ToolCallEnvelope, started: float, on_progress: OnProgress | None
+    ) -> ToolResultEnvelope:
+        arguments = Arguments.of(call.arguments)
+        for _ in range(_DECISIONS):
+            case = await self._case(executor, call, arguments)
+            result = await self._settled(executor, case, started, on_progress)
+            if result is not None:
+                return result
+            self._with.grants.moved(case.grants)
+        return failure(FailureCode.INTERNAL_ERROR, "the grants of this assistant keep changing; try again")
+
+    # --- deciding -------------------------------------------------------------------------------------------------------
+
+    async def _case(self, executor: McpToolExecutor, call: ToolCallEnvelope, arguments: Arguments) -> Case:
+        grants = await self._with.grants.of(self._run.assistant)
+        granted = grants.tool(executor.tool)
+        tool = granted or executor.tool
+        decision, session = await self._gate(executor, call, arguments, grants, granted)
+        facts = call_facts(
+            self._run, call, tool, grants, arguments, action_id=self._with.new_id(), at=self._with.clock()
+        )
+        return Case(
+            call=call, arguments=arguments, grants=grants, tool=tool, decision=decision, facts=facts, session=session
+        )
+
+    async def _gate(
+        self,
+        executor: McpToolExecutor,
+        call: ToolCallEnvelope,
+        arguments: Arguments,
+        grants: HeldGrants,
+        tool: GrantedTool | None,
+    ) -> tuple[Decision, int | None]:
+        if tool is None:
+            return Deny(FailureCode.UNKNOWN_TOOL, "this tool is no longer attached to the assistant"), None
+        objection = self._objection(arguments, tool)
+        # A call that is refused anyway asks the server nothing, not even for its listing.
+        first = decide(tool_facts(tool, grants, call.principal, ContractSame(), objection))
+        if isinstance(first, Deny):
+            return first, None
+        seconds = tool.server.connection.start_timeout_seconds
+        live = await executor.contract(tool, timeout=seconds, trace_id=call.trace_id)
+        contract = executor.compared(tool, live)
+        return decide(tool_facts(tool, grants, call.principal, contract, objection)), live.session
+
+    def _objection(self, arguments: Arguments, tool: GrantedTool) -> str | None:
+        if arguments.objection is not None:
+            return arguments.objection
+        attachment = tool.attachment
+        passes = attachment.envelope.unknown_arguments is UnknownArguments.PASS
+        return self._with.checks.objection(attachment.definition, arguments.value, allow_unknown=passes)
+
+    # --- settling -------------------------------------------------------------------------------------------------------
+
+    async def _settled(
+        self, executor: McpToolExecutor, case: Case, started: float, on_progress: OnProgress | None
+    ) -> ToolResultEnvelope | None:
+        """The result, or None where the grants moved and the call is to be decided anew."""
+        match case.decision:
+            case Deny(code=code, message=message):
+                return await self._refused(case, code, message)
+            case Allow(drift=drift):
+                if drift:
+                    self._log_drift(case, sorted(drift))
+                begun = await self._begin(case, needs_approval=False)
+            case AskHuman():
+                begun = await self._begin(case, needs_approval=True)
+            case _:
+                assert_never(case.decision)
+        if isinstance(begun, Started):
+            return await self._with.carriage.carry(
+                executor, case, started=started, recheck=lambda: self._recheck(executor, case), on_progress=on_progress
+            )
+        return await self._not_started(case, begun)
+
+    async def _recheck(self, executor: McpToolExecutor, case: Case) -> Deny | int | None:
+        grants = await self._with.grants.of(self._run.assistant)
+        decision, session = await self._gate(executor, case.call, case.arguments, grants, grants.tool(executor.tool))
+        # The approval for this very call is consumed already; asking again would be a second question about one call.
+        return decision if isinstance(decision, Deny) else session
+
+    async def _not_started(
+        self,
+        case: Case,
+        begun: Replayed | KeyConflict | StillRunning | ApprovalWaiting | ApprovalRefused | GrantsMoved | RunClosed,
+    ) -> ToolResultEnvelope | None:
+        match begun:
+            case GrantsMoved():
+                return None
+            case Replayed(outcome=outcome):
+                facts: JsonObject = {"remit.action_id": outcome.action_id, "remit.state": outcome.state.value}
+                self._note(AuditKind.CALL_REPLAYED, case, facts)
+                return replayed(outcome)
+            case KeyConflict() | StillRunning() | RunClosed():
+                return await self._refused(case, *refusal_of(begun))
+            case ApprovalWaiting():
+                return approval_required(begun)
+            case ApprovalRefused():
+                return approval_denied(begun)
+            case _:
+                assert_never(begun)
+
+    async def _refused(self, case: Case, code: FailureCode, message: str) -> ToolResultEnvelope | None:
+        refusal = CallRefusal(facts=case.facts, code=code, message=message)
+        return failure(code, message) if await durable(self._with.journal.refuse(refusal)) else None
+
+    async def _begin(self, case: Case, *, needs_approval: bool) -> Begun:
+        intent = case.intent(needs_approval=needs_approval, approval_id=self._with.new_id() if needs_approval else "")
+        future = self._with.journal.begin(intent)
+        try:
+            return await durable(future)
+        except BaseException:
+            # Whoever gave up waiting must not leave an intent behind that looks like a call under way.
+            future.add_done_callback(lambda done: self._abandon(case, done))
+            raise
+
+    def _abandon(self, case: Case, future: "Future[Begun]") -> None:
+        if future.exception() is None and isinstance(future.result(), Started):
+            self._with.journal.end(never_sent(case, self._with.clock()))
+
+    def _log_drift(self, case: Case, classes: list[str]) -> None:
+        # Once a run and definition: an open tool may be called a thousand times while it is drifted.
+        key = (case.facts.provider_name, case.facts.definition_digest)
+        if key not in self._logged_drift:
+            self._logged_drift.add(key)
+            self._note(AuditKind.CONTRACT_DRIFT, case, {"remit.drift": classes})
+
+    def _note(self, kind: AuditKind, case: Case, body: JsonObject) -> None:
+        facts = case.facts
+        names: JsonObject = {
+            "gen_ai.tool.name": facts.provider_name,
+            "gen_ai.tool.call.id": facts.tool_call_id,
+            "remit.server": facts.server,
+            "remit.remote_name": facts.remote_name,
+        }
+        fact = AuditFact(kind=kind, at=facts.at, actor=facts.principal, trace_id=facts.trace_id, body={**names, **body})
+        self._with.journal.note(fact)

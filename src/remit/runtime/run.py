@@ -1,0 +1,177 @@
+"""One run of an assistant: its tools as they were bound at its start, its calls, and its one end.
+
+Decides what a run does with a call (execute, or hand over to the consumer and wait for its output) and how the run's state
+follows from it. The recorded state is the authority: a run that another process cancelled takes no further call.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from remit.core.call_ports import CallFacts, RunLedger
+from remit.core.calls import FailureCode, RunState
+from remit.core.canonical import JsonObject
+from remit.core.gatekeeper import ContractSame, Deny, decide
+from remit.core.remote_ports import OnProgress
+from remit.errors import UsageError
+from remit.runtime.abi import HandOff, Principal, ToolCallEnvelope, ToolResultEnvelope, failure
+from remit.runtime.case import Arguments, RunIdentity, tool_facts
+from remit.runtime.governed import Governance, GovernedExecutor
+from remit.runtime.grant_cache import HeldGrants
+from remit.runtime.mcp_executor import McpToolExecutor
+from remit.runtime.registry import ExecutorRegistry
+from remit.runtime.router import Router
+from remit.runtime.watch import RunWatch
+
+__all__ = ["Run", "RunParts"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunParts:
+    """What a run works with beside the governance of its process."""
+
+    ledger: RunLedger
+    watch: RunWatch
+    clock: Callable[[], datetime]
+    new_id: Callable[[], str]
+
+
+class Run:
+    """Made by `Runtime.run`. Safe for concurrent calls of one event loop."""
+
+    def __init__(
+        self,
+        identity: RunIdentity,
+        principal: Principal,
+        registry: ExecutorRegistry,
+        governance: Governance,
+        parts: RunParts,
+    ):
+        self._identity = identity
+        self._principal = principal
+        self._registry = registry
+        self._grants = governance.grants
+        self._parts = parts
+        self._router = Router(registry, GovernedExecutor(identity, registry, governance))
+
+    @property
+    def run_id(self) -> str:
+        """The id of the run."""
+        return self._identity.run_id
+
+    @property
+    def trace_id(self) -> str:
+        """The id of the trace that holds everything this run causes."""
+        return self._identity.trace_id
+
+    async def tools(self) -> list[JsonObject]:
+        """The functions that the model may see: bound, and not refused by the gate. Approved texts, whatever a server says.
+
+        Asks no server: a tool whose contract nobody has looked at yet is shown, and checked when it is called.
+        """
+        grants = await self._grants.of(self._identity.assistant)
+        return [json.loads(text) for executor in self._registry if (text := self._shown(executor, grants)) is not None]
+
+    def _shown(self, executor: McpToolExecutor, grants: HeldGrants) -> str | None:
+        tool = grants.tool(executor.tool)
+        if tool is None:
+            return None
+        known = executor.known(tool)
+        contract = ContractSame() if known is None else executor.compared(tool, known)
+        decision = decide(tool_facts(tool, grants, self._principal, contract, None))
+        if isinstance(decision, Deny) and decision.code is not FailureCode.CONTRACT_UNKNOWN:
+            return None
+        return executor.tool.attachment.function_text
+
+    async def call(
+        self,
+        name: str,
+        arguments: str | JsonObject,
+        *,
+        tool_call_id: str | None = None,
+        idempotency_key: str | None = None,
+        timeout_seconds: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> ToolResultEnvelope | HandOff:
+        """Call a tool by the name the model knows; `arguments` are best given as the JSON text that the model wrote.
+
+        A name that is not bound comes back as HandOff, and the run waits for `submit_output`. Raises StoreError only where
+        a hand-over cannot be recorded; everything else is a result.
+        """
+        envelope = ToolCallEnvelope(
+            name=name,
+            arguments=arguments,
+            run_id=self.run_id,
+            thread_id=self._identity.thread_id,
+            assistant_id=self._identity.assistant,
+            tool_call_id=tool_call_id or self._parts.new_id(),
+            principal=self._principal,
+            trace_id=self.trace_id,
+            idempotency_key=idempotency_key,
+            timeout_seconds=timeout_seconds,
+        )
+        routed = self._router.route(envelope)
+        if isinstance(routed, HandOff):
+            return await self._hand_off(routed)
+        return await routed.execute(envelope, on_progress)
+
+    async def _hand_off(self, hand_off: HandOff) -> ToolResultEnvelope | HandOff:
+        grants = await self._grants.of(self._identity.assistant)
+        call = hand_off.call
+        arguments = Arguments.of(call.arguments)
+        facts = CallFacts(
+            action_id=self._parts.new_id(),
+            run_id=self.run_id,
+            thread_id=call.thread_id,
+            tool_call_id=call.tool_call_id,
+            trace_id=call.trace_id,
+            owner=self._identity.owner,
+            assistant=self._identity.assistant,
+            principal=call.principal.name,
+            provider_name=call.name,
+            server_id="",
+            server="",
+            remote_name="",
+            definition_digest="",
+            envelope_digest="",
+            arguments_digest=arguments.digest,
+            arguments_text=None,
+            record_output=True,
+            stamp=grants.stamp,
+            at=self._parts.clock(),
+        )
+        text = call.arguments if isinstance(call.arguments, str) else arguments.text
+        kept = await asyncio.to_thread(self._parts.ledger.hand_off, facts, text)
+        return hand_off if kept else failure(FailureCode.RUN_OVER, "the run is over; nothing is handed over")
+
+    async def submit_output(self, tool_call_id: str, output: str, *, is_error: bool = False) -> None:
+        """Keep what the consumer's own tool gave. Raises UsageError where no call of this id waits for an output."""
+        at = self._parts.clock()
+        take = self._parts.ledger.take_output
+        taken = await asyncio.to_thread(take, self.run_id, tool_call_id, output, is_error=is_error, at=at)
+        if not taken:
+            raise UsageError(
+                f"no call {tool_call_id!r} of this run waits for an output",
+                code="no-waiting-call",
+                place=f"run {self.run_id}",
+                hint="`remit runs show` lists the calls of a run with their states",
+            )
+
+    async def state(self) -> RunState:
+        """The recorded state. Raises StoreError."""
+        states = await asyncio.to_thread(self._parts.ledger.run_states, [self.run_id])
+        return states[self.run_id]
+
+    async def cancel(self) -> RunState:
+        """Cancel the run and the calls that are under way, here and on their servers. Gives the state it then has."""
+        state = await self.move(RunState.CANCELLED)
+        if state is RunState.CANCELLED:
+            self._parts.watch.cancelled(self.run_id)
+        return state
+
+    async def move(self, state: RunState) -> RunState:
+        """Move the run where its states allow it, and give the state it then has. Raises StoreError."""
+        move, at = self._parts.ledger.move_run, self._parts.clock()
+        return await asyncio.to_thread(move, self.run_id, state, actor=self._principal.name, at=at)
