@@ -3,6 +3,7 @@
 Decides wording only; the words are for a model that has to go on.
 """
 
+from dataclasses import replace
 from datetime import datetime
 from typing import assert_never
 
@@ -34,13 +35,7 @@ def replayed(outcome: StoredOutcome) -> ToolResultEnvelope:
             state=state,
         )
     stored = ToolResultEnvelope.of(outcome.result)
-    return ToolResultEnvelope(
-        content=stored.content,
-        structured_content=stored.structured_content,
-        content_blocks=stored.content_blocks,
-        metadata={**stored.metadata, "replayed": True},
-        is_error=stored.is_error,
-    )
+    return replace(stored, metadata={**stored.metadata, "replayed": True})
 
 
 def refusal_of(begun: KeyConflict | StillRunning | RunClosed) -> tuple[FailureCode, str]:

@@ -9,7 +9,7 @@ import json
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
@@ -195,13 +195,7 @@ def _take_back_cancellation() -> None:
 
 
 def _with_note(result: ToolResultEnvelope, **notes: str) -> ToolResultEnvelope:
-    return ToolResultEnvelope(
-        content=result.content,
-        structured_content=result.structured_content,
-        content_blocks=result.content_blocks,
-        metadata={**result.metadata, **notes},
-        is_error=result.is_error,
-    )
+    return replace(result, metadata={**result.metadata, **notes})
 
 
 def _digest(document: JsonObject) -> str | None:

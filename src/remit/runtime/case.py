@@ -6,12 +6,13 @@ call in the journal. Carries nothing out.
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 
 from remit.core.approvals import ApprovalBinding
 from remit.core.arguments import Objected, parse_arguments
 from remit.core.call_ports import CallFacts, CallIntent, GrantedTool, IdempotencyUse
 from remit.core.canonical import JsonObject, canonical_json, sha256_hex
-from remit.core.envelope import AuditedArguments, Recording
+from remit.core.envelope import AuditedArguments, Envelope, Recording
 from remit.core.gatekeeper import Contract, Decision, ToolFacts
 from remit.runtime.abi import Principal, ToolCallEnvelope
 from remit.runtime.grant_cache import HeldGrants, is_coherent
@@ -99,6 +100,12 @@ class Case:
         )
 
 
+@lru_cache(maxsize=1_000)
+def _envelope_digest(envelope: Envelope) -> str:
+    # A few policies cover every tool, and hashing one takes as long as deciding a call.
+    return envelope.digest()
+
+
 def tool_facts(
     tool: GrantedTool, grants: HeldGrants, principal: Principal, contract: Contract, objection: str | None
 ) -> ToolFacts:
@@ -144,7 +151,7 @@ def call_facts(
         server=tool.server.name,
         remote_name=attachment.remote_name,
         definition_digest=attachment.definition.definition_digest,
-        envelope_digest=envelope.digest(),
+        envelope_digest=_envelope_digest(envelope),
         arguments_digest=arguments.digest,
         arguments_text=arguments.text if keeps_values and arguments.objection is None else None,
         record_output=envelope.record is Recording.FULL,

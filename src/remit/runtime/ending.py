@@ -4,7 +4,7 @@ Decides when a call is `unknown`: it may have been carried out, its answer is lo
 effects. Such a call is never sent again. Pure.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from remit.core.calls import ActionState, CallOutcome, FailureCode, ToolOutcome, TransportOutcome
@@ -95,7 +95,8 @@ def _unanswered(fault: RemoteFault, result: ToolResultEnvelope, *, side_effectin
 
 def _with_warning(fault: RemoteFault, result: ToolResultEnvelope) -> ToolResultEnvelope:
     told = f"{fault.message}. The call may have been carried out; it is not sent again. Check before you repeat it"
-    return failure(fault.code, told, **{**result.metadata, "outcome": CallOutcome.UNKNOWN.value})
+    unknown = {**result.metadata, "outcome": CallOutcome.UNKNOWN.value}
+    return replace(result, content=f"{fault.code.value}: {told}", metadata=unknown)
 
 
 def cancelled_ending(why: str, *, sent: bool) -> Ending:
