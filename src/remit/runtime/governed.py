@@ -44,6 +44,7 @@ from remit.runtime.durable import durable
 from remit.runtime.grant_cache import GrantCache, HeldGrants
 from remit.runtime.mcp_executor import McpToolExecutor
 from remit.runtime.registry import ExecutorRegistry
+from remit.runtime.telemetry import Spans
 
 __all__ = ["Governance", "GovernedExecutor"]
 
@@ -61,6 +62,7 @@ class Governance:
     checks: ArgumentChecks
     clock: Callable[[], datetime]
     new_id: Callable[[], str]
+    spans: Spans
 
 
 class GovernedExecutor:
@@ -78,6 +80,14 @@ class GovernedExecutor:
         executor = self._registry.get(call.name)
         if executor is None or call.run_id != self._run.run_id:
             return failure(FailureCode.UNKNOWN_TOOL, f"no tool is bound to {call.name!r} in this run")
+        with self._with.spans.call(call, executor.tool.server.name) as span:
+            result = await self._answered(executor, call, started, on_progress)
+            span.ended(result)
+        return result
+
+    async def _answered(
+        self, executor: McpToolExecutor, call: ToolCallEnvelope, started: float, on_progress: OnProgress | None
+    ) -> ToolResultEnvelope:
         try:
             return await self._decided(executor, call, started, on_progress)
         except RemitError as error:

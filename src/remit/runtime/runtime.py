@@ -7,7 +7,7 @@ ends `completed`, `failed` or `cancelled` with the block that used it. Everythin
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import assert_never
 
@@ -26,6 +26,7 @@ from remit.runtime.mcp_executor import McpToolExecutor
 from remit.runtime.registry import ExecutorRegistry
 from remit.runtime.results import adapt_error, adapt_fault, adapt_result
 from remit.runtime.run import Run, RunParts
+from remit.runtime.telemetry import NoSpans, Spans
 from remit.runtime.watch import POLL_SECONDS, RunWatch
 
 __all__ = ["GovernedRuntime", "RuntimePorts"]
@@ -46,6 +47,7 @@ class RuntimePorts:
     new_id: Callable[[], str]
     reserved_names: Iterable[str] = ()
     poll_seconds: float = POLL_SECONDS
+    spans: Spans = field(default_factory=NoSpans)
 
 
 class GovernedRuntime:
@@ -62,6 +64,7 @@ class GovernedRuntime:
             checks=ArgumentChecks(ports.compile),
             clock=ports.clock,
             new_id=ports.new_id,
+            spans=ports.spans,
         )
 
     @property
@@ -116,7 +119,7 @@ class GovernedRuntime:
         identity = RunIdentity(
             run_id=ports.new_id(),
             thread_id=thread_id,
-            trace_id=ports.new_id(),
+            trace_id=ports.spans.trace_id() or ports.new_id(),
             owner=ports.owner,
             assistant=assistant,
         )
