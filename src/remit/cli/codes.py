@@ -57,7 +57,17 @@ def all_codes() -> Mapping[str, Explanation]:
     from remit.core.codes import PLAN_CODES
     from remit.core.explanations import PLAN_WORDS
     from remit.reconcile.codes import CODES as RECONCILE_CODES
+    from remit.runtime.codes import CODES as RUNTIME_CODES
     from remit.store.codes import CODES as STORE_CODES
     from remit.upstream.codes import CODES as UPSTREAM_CODES
 
-    return {**PLAN_WORDS, **PLAN_CODES, **CONFIG_CODES, **STORE_CODES, **UPSTREAM_CODES, **RECONCILE_CODES, **CODES}
+    return {
+        **PLAN_WORDS,
+        **PLAN_CODES,
+        **CONFIG_CODES,
+        **STORE_CODES,
+        **UPSTREAM_CODES,
+        **RECONCILE_CODES,
+        **RUNTIME_CODES,
+        **CODES,
+    }
