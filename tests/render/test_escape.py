@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remit.render.escape import escape_json, escape_terminal, harmless_json, well_formed
+from remit.core.canonical import Json
+from remit.render.escape import escape_json, escape_terminal, harmless_json, json_lines, well_formed
 
 HOSTILE = st.text(
     alphabet=st.one_of(
@@ -107,3 +108,10 @@ def test_json_for_a_log_is_the_same_json(text: str):
     written = harmless_json(json.dumps({text: [text]}, indent=2))
     assert json.loads(written) == {text: [text]}
     assert "##[" not in written
+
+
+@given(st.recursive(HOSTILE, lambda inner: st.dictionaries(HOSTILE, inner, max_size=3), max_leaves=4))
+def test_indented_json_is_printable_line_by_line_and_still_the_same_json(value: Json):
+    lines = json_lines(value)
+    assert all(line.isprintable() and "##[" not in line for line in lines)
+    assert json.loads("\n".join(lines)) == value

@@ -17,6 +17,7 @@ __all__ = [
     "escape_terminal",
     "harmless_json",
     "is_visible",
+    "json_lines",
     "well_formed",
 ]
 
@@ -79,6 +80,17 @@ def escape_json(value: Json, *, limit: int = 200) -> str:
     shown = "".join(each if is_visible(each) else escape_character(each) for each in text[:limit])
     safe = shown if len(text) <= limit else _shortened(shown, len(text))
     return _COMMAND.sub(_neutral, safe)
+
+
+def json_lines(value: Json) -> list[str]:
+    r"""A value as indented JSON, whole, each line printable: what cannot be seen is escaped as JSON does, `\u202e`.
+
+    The lines together are the same JSON. No string begins a line of its own, as JSON escapes line breaks.
+    """
+    lines = json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True).split("\n")
+    return [
+        harmless_json("".join(each if is_visible(each) else json.dumps(each)[1:-1] for each in line)) for line in lines
+    ]
 
 
 def begins_command(text: str, index: int) -> bool:
