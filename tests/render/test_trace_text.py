@@ -114,7 +114,7 @@ def test_a_whole_turn_is_drawn_in_order_with_time_direction_and_what_was_said():
 def test_the_modern_era_shows_versions_identity_and_abilities_of_the_probe():
     probed: JsonObject = {
         "supportedVersions": ["2026-07-28"],
-        "serverInfo": {"name": "m"},
+        "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "m", "version": "2"}},
         "capabilities": {"tools": {}},
     }
     events = (
@@ -123,7 +123,7 @@ def test_the_modern_era_shows_versions_identity_and_abilities_of_the_probe():
     )
     assert trace_text("trace-1", events, full=False, colour=False).splitlines()[1:3] == [
         "    +0.000s  -->  issues  server/discover #0",
-        "    +0.010s  <--  issues  answer #0 to server/discover  protocols 2026-07-28, server m, offers tools",
+        "    +0.010s  <--  issues  answer #0 to server/discover  protocols 2026-07-28, server m 2, offers tools",
     ]
 
 

@@ -15,6 +15,7 @@ from remit.render.layout import counted
 __all__ = ["Exchange", "is_alarming"]
 
 _CUT = 160
+_SERVER_IDENTITY = "io.modelcontextprotocol/serverInfo"
 _NAMES_SHOWN = 20
 
 
@@ -126,8 +127,10 @@ def _server_words(result: JsonObject) -> Iterator[str]:
         yield f"protocol {_plain(result['protocolVersion'])}"
     if isinstance(versions := result.get("supportedVersions"), list):
         yield "protocols " + " ".join(map(_plain, cast("Sequence[Json]", versions)))
-    if "serverInfo" in result:
-        yield f"server {_identity(result['serverInfo'])}"
+    # An answer to initialize names the server itself, one of the stateless era in its _meta.
+    stated = result.get("serverInfo", _object(result.get("_meta")).get(_SERVER_IDENTITY))
+    if stated is not None:
+        yield f"server {_identity(stated)}"
     if capabilities := _object(result.get("capabilities")):
         yield "offers " + " ".join(map(escape_terminal, sorted(capabilities)))
     if result.get("instructions"):
