@@ -12,6 +12,7 @@ from mcp_types import TextContent
 
 from remit.core.calls import FailureCode
 from remit.core.canonical import JsonObject
+from remit.errors import NoDatabase
 from remit.runtime.abi import ToolResultEnvelope, failure
 from remit_analytics.server import build_server
 from remit_analytics.source import Source
@@ -157,6 +158,15 @@ def test_a_call_that_waits_for_a_person_ends_the_turn_and_the_user_is_told_what_
     turn = _turn(model, executor)
     assert (turn.ending, len(model.told), len(executor.calls)) == (Ending.WAITS_FOR_APPROVAL, 1, 1)
     assert "one: look at it with `remit approvals show ap_1`" in turn.answer
+
+
+def test_what_the_executor_raises_ends_the_turn_as_it_is() -> None:
+    class Raising:
+        async def execute(self, name: str, arguments_text: str, tool_call_id: str) -> ToolResultEnvelope:
+            raise NoDatabase("the database is gone")
+
+    with pytest.raises(NoDatabase, match="the database is gone"):
+        asyncio.run(take_turn(Replies([_calls("one", "two")]), Raising(), TOOLS, QUESTION))
 
 
 def test_a_failing_model_ends_the_turn_with_its_words() -> None:

@@ -39,7 +39,7 @@ differences, ratios or counts: if you need one, let a tool compute it. Write num
 
 
 class Executor(Protocol):
-    """Carries one tool call out. Never raises for what a tool or a connection does."""
+    """Carries one tool call out. Never raises for what a tool or a connection does; what it raises ends the turn."""
 
     async def execute(self, name: str, arguments_text: str, tool_call_id: str) -> ToolResultEnvelope:
         """The result of a call, a failed or refused one included. `arguments_text` is what the model wrote."""
@@ -96,11 +96,15 @@ async def take_turn(
 
 async def _carry_out(executor: Executor, calls: Sequence[ToolCall]) -> list[ToolResultEnvelope]:
     """The results of all calls of one reply, made at the same time, in the order of the calls."""
-    async with asyncio.TaskGroup() as group:
-        running = [
-            group.create_task(executor.execute(call.name, call.arguments, call.id))
-            for call in calls[:MAX_CALLS_AT_ONCE]
-        ]
+    try:
+        async with asyncio.TaskGroup() as group:
+            running = [
+                group.create_task(executor.execute(call.name, call.arguments, call.id))
+                for call in calls[:MAX_CALLS_AT_ONCE]
+            ]
+    except ExceptionGroup as errors:
+        # Whoever asked for one turn knows what to do with one error.
+        raise errors.exceptions[0] from None
     surplus = ToolResultEnvelope(
         content=f"not carried out: at most {MAX_CALLS_AT_ONCE} calls at once; ask again for this one", is_error=True
     )
