@@ -1,8 +1,10 @@
 """What servers offer and what the database holds, word for word."""
 
 import json
+from dataclasses import replace
 
 from remit.core.definition import Definition
+from remit.core.governance import Suspension, SuspensionTarget
 from remit.core.identity import CanonicalId, HttpEndpoint, ProviderName, RemoteName, ServerId, StdioEndpoint
 from remit.core.live import (
     Era,
@@ -244,6 +246,34 @@ def test_a_status_document_holds_the_same_in_full():
     assert document["unmanaged"] == {"servers": 1, "assistants": 1, "attachments": 1, "functions": 1}
     assert [each["name"] for each in document["servers"]] == ["files", "github"]
     assert document["applies"][0]["summary"] == {"attach": 1, "detach": 0, "held": 2}
+
+
+def test_a_status_shows_first_what_is_suspended():
+    suspension = Suspension(
+        target=SuspensionTarget(server_id="mcp_a"),
+        address="server.github",
+        actor="user:ana",
+        at=NOON,
+        reason="leaks\x1b[2J\n::error::x",
+    )
+    report = replace(STATUS, suspensions=(suspension,))
+    assert status_text(report, colour=False, width=100).splitlines()[4:7] == [
+        "suspended: every call is denied",
+        r"  server.github  leaks\x1b[2J\n::error::x  by user:ana  2026-11-30T12:00:00Z",
+        "",
+    ]
+    assert status_document(report)["suspensions"] == [
+        {
+            "address": "server.github",
+            "server_id": "mcp_a",
+            "assistant": None,
+            "remote_name": None,
+            "actor": "user:ana",
+            "at": "2026-11-30T12:00:00Z",
+            "reason": "leaks\x1b[2J\n::error::x",
+        }
+    ]
+    assert status_document(STATUS)["suspensions"] == []
 
 
 def test_a_workspace_without_a_database_has_an_empty_status():

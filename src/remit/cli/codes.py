@@ -28,6 +28,32 @@ CODES: Mapping[str, Explanation] = {
         "pass a reviewed plan (`remit apply PLAN`), its digest (`--approve-digest`), or `--auto-approve` for what the "
         "reviewed file asks for.",
     ),
+    "owner-unknown": Explanation(
+        "mcp.yaml is not valid, and the database does not record exactly one owner.",
+        "Suspensions, approvals and runs belong to an owner; acting for the wrong one would stop somebody else's calls, or "
+        "nobody's.",
+        "mend the file as `remit validate` says, or name a valid one with -f: only its `owner` is needed.",
+    ),
+    "approval-hash": Explanation(
+        "The hash that was passed is not the one of this request.",
+        "An approval is for one call with the very arguments that a person read; another hash is another request.",
+        "read the request again with `remit approvals show ID`, and pass the hash that it prints.",
+    ),
+    "approval-not-open": Explanation(
+        "The request cannot be decided like this any more: it was decided already, was used, or its time is over.",
+        "A decision counts once, and silence is a denial; nothing opens a request again.",
+        "repeat the call: it makes a new request. An approval that was not used yet can be revoked.",
+    ),
+    "approval-altered": Explanation(
+        "What the database holds of a request is not what its binding hash was taken of.",
+        "Somebody wrote to the database outside of remit: what is shown may not be what an approval would allow.",
+        "deny the request, and find out who writes to the database; `remit audit verify` shows what else was touched.",
+    ),
+    "approver-refused": Explanation(
+        "You may not approve this request: you made it yourself, or you are no person.",
+        "A human's approval is worth something only where requester and approver differ. Exit code 3.",
+        "have another person approve it, under their own account.",
+    ),
     "file-exists": Explanation(
         "`remit init` would overwrite a file.",
         "A configuration is written once and edited from then on.",

@@ -1,17 +1,19 @@
-"""Progress of a listing: a live line where a person is looking, nothing elsewhere."""
+"""Progress of a listing or of a call: a live line where a person is looking, nothing elsewhere."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from remit.core.live import Observation
+from remit.core.remote_ports import OnProgress, Progress
 from remit.reconcile.observe import ObserveProgress
+from remit.render.escape import escape_terminal
 from remit.render.layout import counted
 
 if TYPE_CHECKING:
     from rich.status import Status
 
-__all__ = ["Silent", "listing_progress"]
+__all__ = ["Silent", "call_progress", "listing_progress"]
 
 _SHOWN = 3
 
@@ -64,3 +66,23 @@ def listing_progress(total: int, *, visible: bool, colour: bool) -> Generator[Ob
     console = Console(stderr=True, no_color=not colour)
     with console.status(f"listing {counted(total, 'server')}") as status:
         yield _Live(status, total)
+
+
+@contextmanager
+def call_progress(tool: str, *, visible: bool, colour: bool) -> Generator[OnProgress | None]:
+    """Progress of one call, shown on stderr while the context lasts; None where nobody looks."""
+    if not visible:
+        yield None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+
+    name = escape_terminal(tool)
+    with Console(stderr=True, no_color=not colour).status(escape(f"calling {name}")) as status:
+
+        async def show(progress: Progress) -> None:
+            total = "" if progress.total is None else f" of {progress.total:g}"
+            said = "" if progress.message is None else f": {escape_terminal(progress.message, limit=80)}"
+            status.update(escape(f"calling {name}: {progress.progress:g}{total}{said}"))
+
+        yield show

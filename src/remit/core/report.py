@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from remit.core.desired import ConfigFile
+from remit.core.governance import Suspension
 from remit.core.live import Observation
 from remit.core.plan import Plan
 from remit.core.ports import HistoryEntry
@@ -68,9 +69,13 @@ class PlanReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusReport:
-    """What the database holds for a workspace; `recorded` may hold rows of others, `history` is newest first."""
+    """What the database holds for a workspace; `recorded` may hold rows of others, `history` is newest first.
+
+    `suspensions` are all of the owner's, by address, as they hold in every workspace.
+    """
 
     workspace: str
     database: DatabaseFacts
     recorded: Recorded
     history: tuple[HistoryEntry, ...] = ()
+    suspensions: tuple[Suspension, ...] = ()

@@ -14,6 +14,7 @@ from remit.render.escape import escape_terminal
 from remit.render.history_text import ApplyDocument, apply_cells, apply_document
 from remit.render.layout import WIDEST, Painter, Style, aligned, counted
 from remit.render.shapes import FORMAT_VERSION, DatabaseDocument, EnvelopeDocument, LastGoodDocument, UnmanagedDocument
+from remit.render.suspensions_text import SuspensionDocument, suspension_document, suspension_rows
 from remit.render.words import database_words, envelope_words, unmanaged_words
 
 __all__ = [
@@ -72,11 +73,12 @@ class StatusDocument(TypedDict):
     servers: list[RegisteredServerDocument]
     assistants: list[StatusAssistantDocument]
     unmanaged: UnmanagedDocument
+    suspensions: list[SuspensionDocument]
     applies: list[ApplyDocument]
 
 
 def status_document(report: StatusReport) -> StatusDocument:
-    """`{format_version, workspace, database, servers[], assistants[], unmanaged, applies[]}`.
+    """`{format_version, workspace, database, servers[], assistants[], unmanaged, suspensions[], applies[]}`.
 
     An assistant of another workspace is listed where this one attached tools to it; otherwise it is unmanaged.
     """
@@ -102,6 +104,7 @@ def status_document(report: StatusReport) -> StatusDocument:
             "attachments": len(held.attachments) - len(attachments),
             "functions": sum(len(each.foreign_functions) for each in held.assistants),
         },
+        "suspensions": [suspension_document(each) for each in report.suspensions],
         "applies": [apply_document(entry) for entry in report.history],
     }
 
@@ -118,6 +121,7 @@ def status_text(report: StatusReport, *, colour: bool, width: int) -> str:
             f"  database  {database_words(document['database'])}",
             *(f"  {line}" for line in unmanaged_words(document["unmanaged"])),
         ],
+        _suspended(document["suspensions"], paint),
         _servers(document["servers"], paint, max(40, width // 2)),
         *(_assistant_lines(each, paint) for each in document["assistants"]),
         _applies(document["applies"], paint),
@@ -168,6 +172,12 @@ def _assistant(assistant: RecordedAssistant, tools: list[AttachedToolDocument]) 
 
 
 # -- text --------------------------------------------------------------------------------------------------------------
+
+
+def _suspended(suspensions: Sequence[SuspensionDocument], paint: Painter) -> list[str]:
+    rows = suspension_rows(suspensions)
+    head = paint(Style.DANGER, "suspended: every call is denied")
+    return [head, *(f"  {line}" for line in aligned(rows, widest=WIDEST))] if rows else []
 
 
 def _servers(servers: Sequence[RegisteredServerDocument], paint: Painter, room: int) -> list[str]:
