@@ -66,18 +66,18 @@ def parse_arguments(raw: str | JsonObject) -> JsonObject | Objected:
     return _parse_text(raw) if isinstance(raw, str) else _take_object(raw)
 
 
-def path_text(path: Iterable[str | int]) -> str:
-    """A place in the arguments as `query.limit` or `rows[3]["odd name"]`; the arguments themselves are `arguments`."""
+def path_text(path: Iterable[str | int], root: str = "arguments") -> str:
+    """A place in a value as `query.limit` or `rows[3]["odd name"]`; the value as a whole is called `root`."""
     text = ""
     for step in path:
         if isinstance(step, int):
             text += f"[{step}]"
-        elif _PLAIN_NAME.fullmatch(step) and len(step) <= _SHOWN_NAME:
+        elif (step.isidentifier() or _PLAIN_NAME.fullmatch(step)) and len(step) <= _SHOWN_NAME:
             text += f".{step}" if text else step
         else:
             shown = step if len(step) <= _SHOWN_NAME else step[: _SHOWN_NAME - 3] + "..."
             text += f"[{json.dumps(shown)}]"
-    return text or "arguments"
+    return text or root
 
 
 # --- text --------------------------------------------------------------------------------------------------------------
