@@ -17,7 +17,9 @@ from remit.core.events import ProtocolEvent
 from remit.core.identity import Endpoint, HttpEndpoint, StdioEndpoint
 from remit.core.live import Era, Listed, Unreachable
 from remit.core.ports import ListingTarget, ServerLister
-from remit.upstream.client import BeforeRequest, RemoteMcpClient
+from remit.upstream.circuit import Circuit
+from remit.upstream.client import RemoteMcpClient
+from remit.upstream.connector import Connector, Ready, always_ready
 from remit.upstream.discovery import McpServerLister
 from remit.upstream.recorder import Recorder
 from remit.upstream.redaction import Redactor
@@ -99,21 +101,14 @@ def client_for(
     environ: Mapping[str, str] | None = None,
     http: httpx2.AsyncClient | None = None,
     pauses: Sequence[float] = (0.0,),
-    before_request: BeforeRequest | None = None,
+    ready: Ready = always_ready,
     **connection: Any,
 ) -> RemoteMcpClient:
     found = sources(environ)
     resolved = resolve_connection(server(endpoint, **connection), found)
     recorder = recorder_for(resolved, sink or KeptEvents())
-    return RemoteMcpClient(
-        resolved,
-        recorder=recorder,
-        environ=found.environ,
-        http=http,
-        start_seconds=10,
-        pauses=pauses,
-        before_request=before_request,
-    )
+    connector = Connector(resolved, recorder=recorder, environ=found.environ, http=http, ready=ready)
+    return RemoteMcpClient(connector, name=resolved.name, start_seconds=10, circuit=Circuit(pauses))
 
 
 def recorder_for(connection: ResolvedConnection, sink: KeptEvents) -> Recorder:

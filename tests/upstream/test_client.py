@@ -10,6 +10,7 @@ import pytest
 
 from remit.core.canonical import JsonObject
 from remit.core.live import Era, UnreachableReason
+from remit.core.remote_ports import Progress
 from remit.upstream.client import MAX_WAITING, RemoteMcpClient
 from remit.upstream.faults import Fault
 from remit.upstream.http_transport import UpstreamHttp, open_http
@@ -64,18 +65,18 @@ def test_a_call_never_lists_again_and_never_judges_the_output(tmp_path: Path):
 
 
 def test_the_events_of_a_call_are_recorded_with_its_progress():
-    sink, seen = KeptEvents(), list[tuple[float, float | None, str | None]]()
+    sink, seen = KeptEvents(), list[Progress]()
 
     async def main() -> None:
-        async def on_progress(progress: float, total: float | None, message: str | None) -> None:
-            seen.append((progress, total, message))
+        async def on_progress(progress: Progress) -> None:
+            seen.append(progress)
 
         client = client_for(raw_server(progress=2, call_seconds=0.1), sink=sink)
         await client.call_tool("echo", {"a": 1}, timeout=5, on_progress=on_progress)
         await client.close()
 
     asyncio.run(main())
-    assert seen == [(1.0, 2.0, "working"), (2.0, 2.0, "working")]
+    assert seen == [Progress(1.0, 2.0, "working"), Progress(2.0, 2.0, "working")]
     assert sink.sequence()[-5:] == [
         "call sent", "notification received", "notification received", "call received", "close local",
     ]  # fmt: skip
@@ -329,7 +330,7 @@ def test_what_must_happen_before_a_request_happens_before_each_and_its_failure_i
             raise Fault(UnreachableReason.AUTH, "no token")
 
     async def main() -> None:
-        client = client_for(raw_server(), before_request=before)
+        client = client_for(raw_server(), ready=before)
         await client.connect()
         await client.list_page(timeout=5)
         with pytest.raises(Fault, match="no token"):

@@ -8,10 +8,10 @@ FALLBACK stands for the end of the one before.
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from types import TracebackType
-from typing import cast
+from typing import TypeAlias, cast
 
 import httpx2
 from mcp.client.sse import sse_client
@@ -31,7 +31,7 @@ from remit.upstream.sdk_session import Answered, Negotiated, SdkSession, quiet_s
 from remit.upstream.stdio_transport import StdioTransport
 from remit.upstream.tap import ReadSide, ReadTap, WriteSide, WriteTap
 
-__all__ = ["PROBE_SECONDS", "Connector", "Opened"]
+__all__ = ["PROBE_SECONDS", "Connector", "Opened", "Ready", "always_ready"]
 
 PROBE_SECONDS = 10.0
 """The longest a probe waits; a third of the start's time where that is less."""
@@ -43,13 +43,37 @@ _DETAIL = 500
 _EXIT_SECONDS = 0.5
 _ENTER_GRACE = 0.25
 
+Ready: TypeAlias = Callable[[], Awaitable[None]]
+"""What is awaited before each request, e.g. the renewal of a token; it raises Fault where the request must not go out."""
+
 
 class Opened:
-    """An open, negotiated session."""
+    """An open, negotiated session, and the connection that it is on.
 
-    def __init__(self, session: SdkSession, negotiated: Negotiated):
+    `ready` is awaited before each request on it and raises Fault where the request must not go out; `explain` makes a
+    fault of a request say what the transport knows.
+    """
+
+    def __init__(
+        self,
+        session: SdkSession,
+        negotiated: Negotiated,
+        *,
+        trace_id: str,
+        connection_id: str,
+        ready: Ready,
+        explain: Callable[[Fault], Awaitable[Fault]],
+    ):
         self.session = session
         self.negotiated = negotiated
+        self.trace_id = trace_id
+        self.connection_id = connection_id
+        self.ready = ready
+        self.explain = explain
+
+
+async def always_ready() -> None:
+    """Nothing has to happen before a request."""
 
 
 class _End:
@@ -72,7 +96,8 @@ class _End:
 class Connector:
     """Opens sessions of one resolved connection, one at a time, and remembers the era that worked.
 
-    `http` is the caller's client for an HTTP endpoint; it is used and never closed here.
+    `http` is the caller's client for an HTTP endpoint; it is used and never closed here. `ready` is awaited before the
+    opening and before each request; `on_list_changed` is called whenever the server says that its tools changed.
     """
 
     def __init__(
@@ -84,7 +109,11 @@ class Connector:
         http: httpx2.AsyncClient | None = None,
         pin: ProtocolPin = ProtocolPin.AUTO,
         remembered: Era | None = None,
+        ready: Ready = always_ready,
+        on_list_changed: Callable[[], None] = lambda: None,
     ):
+        self._ready = ready
+        self._on_list_changed = on_list_changed
         self._connection = connection
         self._recorder = recorder
         self._environ = environ
@@ -134,11 +163,17 @@ class Connector:
             self._stdio.kill()
 
     @asynccontextmanager
-    async def open(self, seconds: float, on_end: Callable[[], None]) -> AsyncGenerator[Opened]:
+    async def open(
+        self, seconds: float, on_end: Callable[[], None], trace_id: str | None = None
+    ) -> AsyncGenerator[Opened]:
         """A session, negotiated within `seconds`. `on_end` is called when the server's side of it ends.
 
-        Raises Fault. What happens to the session later comes out of the requests on it, not out of this context.
+        Its events belong to `trace_id` where one is given. Raises Fault. What happens to the session later comes out of
+        the requests on it, not out of this context.
         """
+        if trace_id is not None:
+            self._recorder.trace_id = trace_id
+        await self._ready()
         quiet_sdk_logging()
         deadline = time.monotonic() + seconds
         orders = self._orders()
@@ -164,9 +199,9 @@ class Connector:
             async with asyncio.timeout(max(deadline - time.monotonic(), 0) + _ENTER_GRACE):
                 read, write = await self._enter_transport(stack)
                 end = _End()
-                tap = ReadTap(read, self._recorder, end.reached, self._restore)
+                tap = ReadTap(read, self._recorder, end.reached, self._restore, self._on_list_changed)
                 taps = tap, WriteTap(write, self._recorder)
-                session = await stack.enter_async_context(SdkSession(*taps, self._recorder.redactor))
+                session = await stack.enter_async_context(SdkSession(*taps, self._recorder))
                 negotiated = await self._negotiate(session, order, deadline)
         except Exception as error:  # noqa: BLE001 (whatever the SDK raises becomes the one fault)
             fault = fault_of(error, "connecting")
@@ -174,7 +209,17 @@ class Connector:
             return None, await self._explained(fault)
         self._remembered = negotiated.era
         end.tell(on_end)
-        return Opened(session, negotiated), None
+        return self._opened(session, negotiated), None
+
+    def _opened(self, session: SdkSession, negotiated: Negotiated) -> Opened:
+        return Opened(
+            session,
+            negotiated,
+            trace_id=self._recorder.trace_id,
+            connection_id=self._recorder.connection_id,
+            ready=self._ready,
+            explain=self.explain,
+        )
 
     async def _negotiate(self, session: SdkSession, order: tuple[Era, ...], deadline: float) -> Negotiated:
         first, *others = order
@@ -270,22 +315,24 @@ class Connector:
             return Fault(UnreachableReason.START_FAILED, better.message, code=SERVER_GONE)
         if better.reason is UnreachableReason.TIMEOUT:
             # What it waits for (a download, a registry, a prompt) is said on stderr or nowhere.
-            return _with_message(better, better.message + self._stderr_tail())
+            return better.worded(better.message + self._stderr_tail())
         return better
 
     async def explain(self, fault: Fault) -> Fault:
         """The fault with what the transport knows: its own fault, an exit code, the end of stderr; texts masked."""
         mask = self._recorder.redactor.text
         if isinstance(self._http, UpstreamHttp) and fault.code in (SERVER_GONE, UnreachableReason.PROTOCOL):
-            fault = self._http.traffic.take_stream_fault() or fault
+            streams = self._http.traffic.take_stream_fault()
+            # One request was refused, perhaps another one: of this one nothing is known.
+            fault = Fault(streams.reason, streams.message, code=streams.code) if streams else fault
         stdio = self._stdio
         if stdio is None or fault.code != SERVER_GONE:
-            return _with_message(fault, mask(fault.message)[:_DETAIL])
+            return fault.worded(mask(fault.message)[:_DETAIL])
         if stdio.fault is not None:
-            return _with_message(stdio.fault, mask(stdio.fault.message)[:_DETAIL])
+            return stdio.fault.worded(mask(stdio.fault.message)[:_DETAIL])
         code = await stdio.exit_status(_EXIT_SECONDS)
         ended = "closed its stdout" if code is None else f"exited with code {code}"
-        return _with_message(fault, f"{fault.message}: it {ended}{self._stderr_tail()}")
+        return fault.worded(f"{fault.message}: it {ended}{self._stderr_tail()}")
 
     def _stderr_tail(self) -> str:
         text = self._recorder.redactor.text(self._stdio.stderr_text() if self._stdio else "").strip()
@@ -330,7 +377,3 @@ class _Lent:
 def _may_fall_back(fault: Fault) -> bool:
     """Whether a failed attempt may be about the era: the server died or stayed silent."""
     return fault.code == SERVER_GONE or fault.reason is UnreachableReason.TIMEOUT
-
-
-def _with_message(fault: Fault, message: str) -> Fault:
-    return Fault(fault.reason, message, code=fault.code, place=fault.place, rpc_code=fault.rpc_code)

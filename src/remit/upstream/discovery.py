@@ -28,13 +28,8 @@ from remit.core.live import Listed, Unreachable, UnreachableReason
 from remit.core.ports import ListingTarget
 from remit.upstream.client import RemoteMcpClient
 from remit.upstream.faults import Fault, fault_of, unreachable_of
-from remit.upstream.http_transport import UpstreamHttp, open_http
-from remit.upstream.judge import judge_listing
-from remit.upstream.listing import walk_pages
-from remit.upstream.oauth import token_source_for
-from remit.upstream.recorder import Recorder
-from remit.upstream.redaction import Redactor
-from remit.upstream.references import ResolvedConnection, ResolvedHttp, Sources, resolve_connection
+from remit.upstream.opening import ResolvingConnector, Surroundings
+from remit.upstream.reading import read_listing
 from remit.upstream.schema_check import SchemaChecker
 
 __all__ = ["McpServerLister"]
@@ -61,10 +56,10 @@ class McpServerLister:
         sink: EventSink,
         trace_id: str,
     ):
-        self._sources = Sources(environ=environ, base_dir=base_dir.absolute(), python=python)
+        self._surroundings = Surroundings.of(
+            environ=environ, base_dir=base_dir, python=python, clock=clock, new_id=new_id, sink=sink
+        )
         self._clock = clock
-        self._new_id = new_id
-        self._sink = sink
         self._trace_id = trace_id
         self._checker = SchemaChecker()
 
@@ -73,36 +68,20 @@ class McpServerLister:
 
         Bounded by the server's `start_timeout_seconds`, plus the few seconds that closing may take.
         """
-        deadline = time.monotonic() + target.server.connection.start_timeout_seconds
-        redactor = Redactor()
+        server = target.server
+        deadline = time.monotonic() + server.connection.start_timeout_seconds
+        sessions = ResolvingConnector(
+            server, self._surroundings, trace_id=self._trace_id, remembered=target.remembered_era
+        )
         try:
-            connection = resolve_connection(target.server, self._sources)
-            for secret in connection.secrets:
-                redactor.add(secret)
-            return await self._list(target, connection, deadline, redactor)
+            client = RemoteMcpClient(sessions, name=server.name, start_seconds=max(deadline - time.monotonic(), 0))
+            return await self._walk_and_close(client, server, deadline)
         except Exception as error:  # noqa: BLE001 (the promise of this method: an outage is an answer, never an exception)
             found = unreachable_of(fault_of(error, "listing"))
-            detail = redactor.text(found.detail)
+            detail = sessions.redactor.text(found.detail)
             if found.reason is UnreachableReason.TIMEOUT:
-                detail = f"did not answer within {_setting(target.server, deadline)} ({detail})"
+                detail = f"did not answer within {_setting(server, deadline)} ({detail})"
             return Unreachable(reason=found.reason, detail=detail)
-
-    async def _list(
-        self, target: ListingTarget, connection: ResolvedConnection, deadline: float, redactor: Redactor
-    ) -> Listed | Unreachable:
-        http: UpstreamHttp | None = None
-        token = None
-        if isinstance(connection.endpoint, ResolvedHttp):
-            token = token_source_for(connection.endpoint, redactor=redactor, clock=self._clock, new_id=self._new_id)
-            http = open_http(connection.endpoint, authorization=token.header if token else lambda: None)
-        try:
-            if token is not None:
-                await token.refresh(seconds=deadline - time.monotonic())
-            client = self._client(target, connection, redactor, http, deadline - time.monotonic())
-            return await self._walk_and_close(client, target.server, deadline)
-        finally:
-            if http is not None:
-                await http.aclose()
 
     async def _walk_and_close(self, client: RemoteMcpClient, server: DesiredServer, deadline: float) -> Listed:
         unanswered = True
@@ -116,51 +95,15 @@ class McpServerLister:
         finally:
             await client.close(hurry=unanswered)
 
-    def _client(
-        self,
-        target: ListingTarget,
-        connection: ResolvedConnection,
-        redactor: Redactor,
-        http: UpstreamHttp | None,
-        seconds: float,
-    ) -> RemoteMcpClient:
-        recorder = Recorder(
-            server=target.server.name,
-            connection_id=self._new_id(),
-            trace_id=self._trace_id,
-            clock=self._clock,
-            sink=self._sink,
-            redactor=redactor,
-        )
-        return RemoteMcpClient(
-            connection,
-            recorder=recorder,
-            environ=self._sources.environ,
-            http=http,
-            pin=target.server.connection.protocol,
-            remembered_era=target.remembered_era,
-            start_seconds=max(seconds, 0),
-        )
-
     async def _walk(self, client: RemoteMcpClient, server: DesiredServer, deadline: float) -> Listed:
         negotiated = await client.connect()
-        raw = await walk_pages(
+        return await read_listing(
             client,
+            negotiated,
             deadline=deadline,
             page_seconds=server.connection.timeout_seconds,
-            offers_tools="tools" in negotiated.capabilities,
-        )
-        tools, quarantined = await judge_listing(raw, negotiated.era, self._checker, deadline=deadline)
-        return Listed(
-            tools=tools,
-            quarantined=quarantined,
-            era=negotiated.era,
-            protocol_version=negotiated.protocol_version,
-            server_info=negotiated.server_info,
-            capabilities=negotiated.capabilities,
-            instructions=negotiated.instructions,
-            observed_at=self._clock(),
-            notes=client.notes(),
+            checker=self._checker,
+            clock=self._clock,
         )
 
 

@@ -20,7 +20,9 @@ class Fault(UpstreamError):
     """An MCP server could not be reached, listed or called.
 
     `reason` is what a listing reports. `code` says more where a caller must tell cases apart: `server_gone`,
-    `session_lost`, `rpc_error` (with `rpc_code`), `queue_full`, `closed`; otherwise it equals the reason.
+    `session_lost`, `rpc_error` (with `rpc_code` and the server's own text in `said`), `queue_full`, `circuit_open`,
+    `closed`; otherwise it equals the reason. `refused` is whether the request is known not to have been carried out,
+    although it was on its way: nobody took it, or whoever did said no before anything else.
     """
 
     def __init__(
@@ -31,10 +33,26 @@ class Fault(UpstreamError):
         code: str | None = None,
         place: str | None = None,
         rpc_code: int | None = None,
+        said: str | None = None,
+        refused: bool = False,
     ):
         super().__init__(message, code=code or reason.value, place=place)
         self.reason = reason
         self.rpc_code = rpc_code
+        self.said = said
+        self.refused = refused
+
+    def worded(self, message: str) -> "Fault":
+        """The same fault in other words."""
+        return Fault(
+            self.reason,
+            message,
+            code=self.code,
+            place=self.place,
+            rpc_code=self.rpc_code,
+            said=self.said,
+            refused=self.refused,
+        )
 
 
 def unwrap(error: BaseException) -> Iterator[BaseException]:

@@ -61,16 +61,33 @@ _DELETE_SECONDS = 2.0
 _CONNECT_SECONDS = 15.0
 _SESSION_HEADER = "mcp-session-id"
 _METHOD_NOT_FOUND = -32601
+_ABOUT_THE_REQUEST = frozenset({_METHOD_NOT_FOUND, -32602, -32603})
+
+_NOT_CARRIED_OUT = frozenset(
+    {
+        HTTPStatus.UNAUTHORIZED,
+        HTTPStatus.FORBIDDEN,
+        HTTPStatus.NOT_FOUND,
+        HTTPStatus.METHOD_NOT_ALLOWED,
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        HTTPStatus.TOO_MANY_REQUESTS,
+    }
+)
+"""Statuses that say no before anything was done. Every other one leaves open what became of the request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Happened:
-    """Why a request has no answer: the reason, a code where it says more than the reason, and a text."""
+    """Why a request has no answer: the reason, a code where it says more than the reason, and a text.
+
+    `refused` is whether nobody took the request.
+    """
 
     reason: UnreachableReason
     detail: str
     code: str | None = None
     status: int = HTTPStatus.BAD_GATEWAY
+    refused: bool = False
 
 
 class _Failed(Exception):
@@ -158,13 +175,14 @@ class HttpTransport(httpx2.AsyncBaseTransport):
         try:
             return await self._pool.handle_async_request(raw)
         except AddressRefused as error:
-            raise _Failed(_Happened(reason=UnreachableReason.REFUSED, detail=str(error))) from error
+            raise _Failed(_Happened(reason=UnreachableReason.REFUSED, detail=str(error), refused=True)) from error
         except (httpcore2.ConnectError, httpcore2.UnsupportedProtocol) as error:
             detail = f"cannot connect to {request.url.netloc.decode('ascii')}: {_reason(error)}"
-            raise _Failed(_Happened(reason=UnreachableReason.REFUSED, detail=detail)) from error
+            raise _Failed(_Happened(reason=UnreachableReason.REFUSED, detail=detail, refused=True)) from error
         except httpcore2.TimeoutException as error:
             detail = f"no answer from {request.url.host} in time"
-            raise _Failed(_Happened(reason=UnreachableReason.TIMEOUT, detail=detail)) from error
+            unsent = isinstance(error, httpcore2.ConnectTimeout | httpcore2.PoolTimeout)
+            raise _Failed(_Happened(reason=UnreachableReason.TIMEOUT, detail=detail, refused=unsent)) from error
         except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
             raise _Failed(_lost("the connection broke before an answer")) from error
 
@@ -221,7 +239,7 @@ class HttpTransport(httpx2.AsyncBaseTransport):
                 self._judge_stream(request, status, headers, body)
             return
         code = _rpc_error_code(body) if kind == "application/json" and status >= HTTPStatus.BAD_REQUEST else None
-        if status == HTTPStatus.NOT_FOUND and _SESSION_HEADER in request.headers and code != _METHOD_NOT_FOUND:
+        if _SESSION_HEADER in request.headers and _forgets_session(status, code, body):
             detail = "the server does not know the session any more"
             raise _Failed(_Happened(reason=UnreachableReason.PROTOCOL, detail=detail, code=SESSION_LOST, status=status))
         if status >= HTTPStatus.BAD_REQUEST and code is None:
@@ -381,6 +399,13 @@ def _rpc_error_code(body: bytes) -> int | None:
     return code if isinstance(code, int) else None
 
 
+def _forgets_session(status: int, code: int | None, body: bytes) -> bool:
+    """Whether an answer within a session says that the session is gone: 404, and of some servers 400 with words to that effect."""
+    if status == HTTPStatus.BAD_REQUEST:
+        return code not in _ABOUT_THE_REQUEST and b"session" in body[:_EXCERPT].lower()
+    return status == HTTPStatus.NOT_FOUND and code != _METHOD_NOT_FOUND
+
+
 def _judge_redirect(request: httpx2.Request, status: int, headers: httpx2.Headers) -> None:
     """Lets through only what the SDK follows: the same method, the same origin or its https upgrade."""
     here, there = request.url, request.url.join(headers.get("location", ""))
@@ -408,7 +433,8 @@ def _lost(detail: str) -> _Happened:
 
 
 def _fault(happened: _Happened) -> Fault:
-    return Fault(happened.reason, happened.detail, code=happened.code)
+    refused = happened.refused or happened.status in _NOT_CARRIED_OUT
+    return Fault(happened.reason, happened.detail, code=happened.code, refused=refused)
 
 
 def _phrase(status: int) -> str:

@@ -20,7 +20,7 @@ _CODE = -32000
 
 def error_of_fault(fault: Fault) -> ErrorData:
     """The error that stands for a fault."""
-    mark = {"reason": fault.reason.value, "code": fault.code, "detail": fault.message}
+    mark = {"reason": fault.reason.value, "code": fault.code, "detail": fault.message, "refused": fault.refused}
     return ErrorData(code=_CODE, message=fault.message, data={_MARK: mark})
 
 
@@ -41,4 +41,9 @@ def fault_of_error(error: ErrorData) -> Fault | None:
     except ValueError:
         return None
     code = facts.get("code")
-    return Fault(reason, str(facts.get("detail")), code=code if isinstance(code, str) else None)
+    return Fault(
+        reason,
+        str(facts.get("detail")),
+        code=code if isinstance(code, str) else None,
+        refused=facts.get("refused") is True,
+    )

@@ -1,20 +1,27 @@
 """The event log of one connection: every message and fact in order, masked, handed to a sink.
 
-Decides the kind of a message from its method, and of an answer from the request that it answers. The exact sequences are
-documented in remit.upstream.discovery. What a sink keeps is its own decision.
+Decides the kind of a message from its method, and of an answer from the request that it answers; and the trace: that of
+the request it belongs to, else the one that opened the connection. The exact sequences are documented in
+remit.upstream.discovery. What a sink keeps is its own decision, but for floods: of the progress of one request, and of
+the notifications of each minute that belong to none, the first thousand are recorded and the others counted.
 """
 
+import time
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, cast
 
 from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from remit.core.canonical import Json, JsonObject
 from remit.core.events import Direction, EventKind, EventSink, ProtocolEvent
+from remit.upstream.bodies import body_of, digested
 from remit.upstream.redaction import Redactor
+from remit.upstream.tickets import Ticket, Tickets
 
-__all__ = ["Recorder"]
+__all__ = ["NOTIFICATIONS_RECORDED", "Recorder"]
+
+NOTIFICATIONS_RECORDED = 1_000
+"""Progress notifications recorded of one request, and other notifications recorded each minute."""
 
 _KIND_OF_METHOD = {
     "server/discover": EventKind.PROBE,
@@ -24,10 +31,11 @@ _KIND_OF_METHOD = {
     "tools/call": EventKind.CALL,
 }
 _MAX_OPEN = 10_000
+_FLOOD_SECONDS = 60.0
 
 
 class Recorder:
-    """Numbers and masks the events of one connection."""
+    """Numbers and masks the events of one connection. `tickets` says which request a message belongs to."""
 
     def __init__(
         self,
@@ -40,21 +48,56 @@ class Recorder:
         redactor: Redactor,
     ):
         self.server = server
+        self.connection_id = connection_id
+        self.trace_id = trace_id
         self.redactor = redactor
-        self._connection_id = connection_id
-        self._trace_id = trace_id
+        self.tickets = Tickets()
         self._clock = clock
         self._sink = sink
         self._sequence = 0
         self._asked: dict[tuple[Direction, str], EventKind] = {}
+        self._noted = 0
+        self._noted_until = 0.0
 
     def fact(self, kind: EventKind, **facts: Json) -> None:
         """Something that we did or noticed."""
-        self._record(kind, Direction.LOCAL, facts)
+        self._record(kind, Direction.LOCAL, self.redactor.object(facts), self.trace_id)
 
     def message(self, direction: Direction, message: JSONRPCMessage) -> None:
-        """A JSON-RPC message that was sent or received."""
-        self._record(self._kind_of(direction, message), direction, _body_of(message))
+        """A JSON-RPC message that was sent or received. A received result is masked in place, for whoever reads it next."""
+        if direction is Direction.RECEIVED and isinstance(message, JSONRPCResponse):
+            message.result = dict(self.redactor.object(message.result)) if self.redactor.masks else message.result
+        ticket = self.tickets.of(direction, message)
+        kind = self._kind_of(direction, message)
+        if direction is Direction.RECEIVED and isinstance(message, JSONRPCNotification) and not self._room_for(ticket):
+            return
+        body = body_of(message)
+        if not isinstance(message, JSONRPCResponse) or direction is Direction.SENT:
+            body = self.redactor.object(body)
+        if ticket is not None and not ticket.full:
+            body = digested(body)
+        self._record(kind, direction, body, self._trace_of(ticket))
+
+    def ended(self, request_id: int, ticket: Ticket) -> None:
+        """A request has its outcome; what was left out of its progress is said."""
+        self.tickets.end(request_id)
+        if ticket.noted > NOTIFICATIONS_RECORDED:
+            facts: JsonObject = {"id": request_id, "left_out": ticket.noted - NOTIFICATIONS_RECORDED}
+            self._record(EventKind.NOTIFICATION, Direction.LOCAL, facts, self._trace_of(ticket))
+
+    def _trace_of(self, ticket: Ticket | None) -> str:
+        return self.trace_id if ticket is None or ticket.trace_id is None else ticket.trace_id
+
+    def _room_for(self, ticket: Ticket | None) -> bool:
+        if ticket is not None:
+            ticket.noted += 1
+            return ticket.noted <= NOTIFICATIONS_RECORDED
+        if (moment := time.monotonic()) >= self._noted_until:
+            if self._noted > NOTIFICATIONS_RECORDED:
+                self.fact(EventKind.NOTIFICATION, left_out=self._noted - NOTIFICATIONS_RECORDED)
+            self._noted, self._noted_until = 0, moment + _FLOOD_SECONDS
+        self._noted += 1
+        return self._noted <= NOTIFICATIONS_RECORDED
 
     def _kind_of(self, direction: Direction, message: JSONRPCMessage) -> EventKind:
         match message:
@@ -69,34 +112,17 @@ class Recorder:
                 asked_by = Direction.SENT if direction is Direction.RECEIVED else Direction.RECEIVED
                 return self._asked.pop((asked_by, str(request_id)), EventKind.MESSAGE)
 
-    def _record(self, kind: EventKind, direction: Direction, body: JsonObject) -> None:
+    def _record(self, kind: EventKind, direction: Direction, body: JsonObject, trace_id: str) -> None:
         self._sequence += 1
         self._sink.record(
             ProtocolEvent(
-                trace_id=self._trace_id,
-                connection_id=self._connection_id,
+                trace_id=trace_id,
+                connection_id=self.connection_id,
                 server=self.server,
                 sequence=self._sequence,
                 at=self._clock(),
                 kind=kind,
                 direction=direction,
-                body=self.redactor.object(body),
+                body=body,
             )
         )
-
-
-def _body_of(message: JSONRPCMessage) -> JsonObject:
-    # By hand instead of model_dump: a page can be 64 MiB, and its result is a plain JSON object already.
-    body: dict[str, Any] = {"jsonrpc": "2.0"}
-    if not isinstance(message, JSONRPCNotification):
-        body["id"] = message.id
-    match message:
-        case JSONRPCRequest(method=method, params=params) | JSONRPCNotification(method=method, params=params):
-            body["method"] = method
-            if params is not None:
-                body["params"] = params
-        case JSONRPCResponse(result=result):
-            body["result"] = result
-        case JSONRPCError(error=error):
-            body["error"] = error.model_dump(by_alias=True, exclude_unset=True)
-    return cast("JsonObject", body)

@@ -35,6 +35,11 @@ class Redactor:
     def __repr__(self) -> str:
         return "Redactor(...)"
 
+    @property
+    def masks(self) -> bool:
+        """Whether there is anything to mask."""
+        return self._pattern is not None
+
     def add(self, secret: str) -> None:
         """Mask one more value from now on; too short a value is ignored."""
         if len(secret) < MIN_SECRET:

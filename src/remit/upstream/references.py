@@ -10,10 +10,11 @@ import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 from urllib.parse import quote
 
-from remit.core.desired import Auth, BearerAuth, ClientCredentialsAuth, DesiredServer, PrivateKeyJwtAuth, Tls
-from remit.core.identity import HttpEndpoint, StdioEndpoint, Transport
+from remit.core.desired import Auth, BearerAuth, ClientCredentialsAuth, Connection, PrivateKeyJwtAuth, Tls
+from remit.core.identity import Endpoint, HttpEndpoint, StdioEndpoint, Transport
 from remit.core.live import UnreachableReason
 from remit.core.references import EnvReference, FileReference, InvalidReference, Literal, Part, parse_references
 from remit.upstream.faults import Fault
@@ -21,6 +22,7 @@ from remit.upstream.redaction import MIN_SECRET
 
 __all__ = [
     "PYTHON_PLACEHOLDER",
+    "Connectable",
     "ResolvedConnection",
     "ResolvedHttp",
     "ResolvedStdio",
@@ -39,6 +41,25 @@ class Unresolved(Fault):
 
     def __init__(self, field_name: str, problem: str):
         super().__init__(UnreachableReason.SECRET_UNRESOLVED, f"{field_name}: {problem}")
+
+
+class Connectable(Protocol):
+    """What a connection is made from: a declared server, or a recorded one. References are as written."""
+
+    @property
+    def name(self) -> str:
+        """What the server is called."""
+        ...
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where it is."""
+        ...
+
+    @property
+    def connection(self) -> Connection:
+        """How it is connected to."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +106,7 @@ class ResolvedConnection:
     secrets: frozenset[str] = field(repr=False)
 
 
-def resolve_connection(server: DesiredServer, sources: Sources) -> ResolvedConnection:
+def resolve_connection(server: Connectable, sources: Sources) -> ResolvedConnection:
     """Read every reference of a server. Raises Unresolved for the first one without a value."""
     reader = _Reader(sources)
     match server.endpoint:

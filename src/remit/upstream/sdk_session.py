@@ -6,6 +6,7 @@ with 2.3.0), so requests go through the dispatcher, below the SDK's typed layer.
 progress and cancellation are the SDK's.
 """
 
+import itertools
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import Any, cast
 
 import anyio
 from mcp.client.session import ClientSession
-from mcp.shared.dispatcher import CallOptions, ProgressFnT
+from mcp.shared.dispatcher import CallOptions
 from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import (
     MCP_METHOD_HEADER,
@@ -28,6 +29,7 @@ from mcp_types import (
     CLIENT_CAPABILITIES_META_KEY,
     CLIENT_INFO_META_KEY,
     CONNECTION_CLOSED,
+    INVALID_REQUEST,
     PARSE_ERROR,
     PROTOCOL_VERSION_META_KEY,
     ErrorData,
@@ -41,8 +43,9 @@ from remit.core.live import Era, ServerIdentity, UnreachableReason
 from remit.upstream.faults import SERVER_GONE, Fault
 from remit.upstream.http_transport import HTTP_STATUS
 from remit.upstream.marked_errors import fault_of_error
-from remit.upstream.redaction import Redactor
+from remit.upstream.recorder import Recorder
 from remit.upstream.tap import ReadTap, WriteTap
+from remit.upstream.tickets import Ticket
 
 __all__ = ["RPC_ERROR", "Answered", "Negotiated", "SdkSession", "quiet_sdk_logging"]
 
@@ -51,7 +54,17 @@ RPC_ERROR = "rpc_error"
 _SDK_CLOSED = ("Connection closed", "SSE stream")
 """How the SDK words the end of a connection; a server may use the same code for errors of its own."""
 
+_NO_ANSWER: Mapping[int, tuple[str, ...]] = {
+    PARSE_ERROR: ("Failed to parse", "the answer is no valid JSON-RPC"),
+    INVALID_REQUEST: ("server answered a request with 202", "Unexpected content type"),
+}
+"""How the SDK and our transports word an answer that is none, by error code; a server may say the same of itself."""
+
+_FIRST_NUMBER = 101
+"""The first number of a request of ours; the SDK numbers the few of a handshake from 1."""
+
 _CLIENT = Implementation(name="remit", version=__version__)
+_CLIENT_WIRE = _CLIENT.model_dump(by_alias=True, mode="json", exclude_none=True)
 
 
 def quiet_sdk_logging() -> None:
@@ -84,10 +97,12 @@ class Answered(Fault):
 class SdkSession:
     """A session over tapped streams. An async context manager; must be left by the task that entered it."""
 
-    def __init__(self, read: ReadTap, write: WriteTap, redactor: Redactor):
+    def __init__(self, read: ReadTap, write: WriteTap, recorder: Recorder):
+        self._recorder = recorder
+        self._redactor = recorder.redactor
+        self._numbers = itertools.count(_FIRST_NUMBER)
         self._dispatcher = JSONRPCDispatcher(read, write)
         self._session = ClientSession(dispatcher=self._dispatcher, client_info=_CLIENT)
-        self._redactor = redactor
         self._modern_version: str | None = None
         self._version: str | None = None
 
@@ -140,34 +155,36 @@ class SdkSession:
         )
 
     async def request(
-        self,
-        method: str,
-        params: JsonObject,
-        *,
-        input_schema: JsonObject | None = None,
-        on_progress: ProgressFnT | None = None,
+        self, method: str, params: JsonObject, ticket: Ticket, *, input_schema: JsonObject | None = None
     ) -> JsonObject:
-        """Send a request and return its result as it came, secrets masked. Raises Fault; waits as long as it takes."""
-        options = CallOptions()
-        if on_progress is not None:
-            options["on_progress"] = on_progress
+        """Send a request and return its result as it came, secrets masked. Raises Fault; waits as long as it takes.
+
+        A call of a tool always carries a progress token, so that a server that tells of its progress can.
+        """
+        # Our own numbers, as the tap must know the request before the SDK says its id.
+        number = next(self._numbers)
+        options = CallOptions(request_id=number)
         stamped = self._stamped(method, dict(params), options, input_schema)
+        self._recorder.tickets.begin(number, ticket)
         try:
-            result = await self._dispatcher.send_raw_request(method, stamped, options)
+            return cast("JsonObject", await self._dispatcher.send_raw_request(method, stamped, options))
         except MCPError as error:
             raise self.fault_of(error.error, method) from error
-        return self._redactor.object(result)
+        finally:
+            self._recorder.ended(number, ticket)
 
     def _stamped(
         self, method: str, params: dict[str, Any], options: CallOptions, input_schema: JsonObject | None
     ) -> Mapping[str, Any]:
         headers = {MCP_PROTOCOL_VERSION_HEADER: self._version or ""}
         options["headers"] = headers
-        if self._modern_version is None:
-            return params
         meta = dict(cast("Mapping[str, Any]", params.get("_meta") or {}))
+        if method == "tools/call":
+            meta["progressToken"] = options.get("request_id")
+        if self._modern_version is None:
+            return {**params, "_meta": meta} if meta else params
         meta[PROTOCOL_VERSION_META_KEY] = self._modern_version
-        meta[CLIENT_INFO_META_KEY] = _CLIENT.model_dump(by_alias=True, mode="json", exclude_none=True)
+        meta[CLIENT_INFO_META_KEY] = _CLIENT_WIRE
         meta[CLIENT_CAPABILITIES_META_KEY] = {}
         headers[MCP_METHOD_HEADER] = method
         name = params.get("name")
@@ -182,11 +199,12 @@ class SdkSession:
         message = self._redactor.text(error.message)
         ours = fault_of_error(error)
         if ours is not None:
-            return Fault(ours.reason, self._redactor.text(ours.message)[:_DETAIL], code=ours.code)
-        if error.code == PARSE_ERROR and error.message.startswith("Failed to parse"):
+            return ours.worded(self._redactor.text(ours.message)[:_DETAIL])
+        if error.message.startswith(_NO_ANSWER.get(error.code, ())):
             # The SDK's text quotes pieces of the answer.
             return Fault(UnreachableReason.PROTOCOL, f"the answer to {method} is no valid JSON-RPC message")
         if error.code == CONNECTION_CLOSED and error.message.startswith(_SDK_CLOSED):
             return Fault(UnreachableReason.PROTOCOL, f"the server ended during {method}", code=SERVER_GONE)
-        detail = f"{method} was answered with error {error.code}: {message[:_DETAIL]}"
-        return Fault(UnreachableReason.PROTOCOL, detail, code=RPC_ERROR, rpc_code=error.code)
+        said = message[:_DETAIL]
+        detail = f"{method} was answered with error {error.code}: {said}"
+        return Fault(UnreachableReason.PROTOCOL, detail, code=RPC_ERROR, rpc_code=error.code, said=said)

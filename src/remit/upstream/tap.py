@@ -1,4 +1,8 @@
-"""A tap on a transport's two streams: records every message and notices the end of the stream.
+"""A tap on a transport's two streams: records every message, notices the end of the stream, and takes notifications out.
+
+Decides that a server's notifications end here, but for `cancelled`: the SDK starts two tasks and parses a model for each,
+so that a flood of them would hold up every caller, and a progress too large for a float ends its session (measured with
+2.3.0). Progress goes to the request that waits for it, a changed list of tools to whoever opened the connection.
 
 The SDK has no hook that sees raw messages; wrapping the streams is the one place that sees them all in every transport
 (reference: MCP Python SDK 2.3, `mcp.shared._stream_protocols` contract of read and write streams).
@@ -7,14 +11,19 @@ The SDK has no hook that sees raw messages; wrapping the streams is the one plac
 import contextvars
 from collections.abc import Callable
 from types import TracebackType
-from typing import Protocol
+from typing import Protocol, cast
 
 import anyio
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCMessage
+from mcp_types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest
 
+from remit.core.canonical import JsonObject
 from remit.core.events import Direction
 from remit.upstream.recorder import Recorder
+from remit.upstream.tickets import PROGRESS
+
+_CANCELLED = "notifications/cancelled"
+_LIST_CHANGED = "notifications/tools/list_changed"
 
 __all__ = ["ReadSide", "ReadTap", "WriteSide", "WriteTap"]
 
@@ -44,7 +53,11 @@ class WriteSide(Protocol):
 
 
 class ReadTap:
-    """The read side, recorded. `restore` sees each message first; `on_end` is called once, before the session learns that the stream ended."""
+    """The read side, recorded, without notifications.
+
+    `restore` sees each message first; `on_end` is called once, before the session learns that the stream ended;
+    `on_list_changed` is called for each word that the tools changed.
+    """
 
     def __init__(
         self,
@@ -52,11 +65,13 @@ class ReadTap:
         recorder: Recorder,
         on_end: Callable[[], None],
         restore: Callable[[JSONRPCMessage], None] = lambda _: None,
+        on_list_changed: Callable[[], None] = lambda: None,
     ):
         self._inner = inner
         self._recorder = recorder
         self._on_end = on_end
         self._restore = restore
+        self._on_list_changed = on_list_changed
 
     @property
     def last_context(self) -> contextvars.Context | None:
@@ -64,16 +79,29 @@ class ReadTap:
         return getattr(self._inner, "last_context", None)
 
     async def receive(self) -> SessionMessage | Exception:
-        """The next item, recorded when it is a message."""
-        try:
-            item = await self._inner.receive()
-        except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
-            self._on_end()
-            raise
-        if isinstance(item, SessionMessage):
+        """The next item that is no notification; what is a message is recorded."""
+        while True:
+            try:
+                item = await self._inner.receive()
+            except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
+                self._on_end()
+                raise
+            if not isinstance(item, SessionMessage):
+                return item
             self._restore(item.message)
             self._recorder.message(Direction.RECEIVED, item.message)
-        return item
+            if not isinstance(item.message, JSONRPCNotification) or item.message.method == _CANCELLED:
+                return item
+            self._take(item.message)
+
+    def _take(self, notification: JSONRPCNotification) -> None:
+        if notification.method == _LIST_CHANGED:
+            self._on_list_changed()
+        elif notification.method == PROGRESS and notification.params is not None:
+            params = cast("JsonObject", notification.params)
+            ticket = self._recorder.tickets.running(params.get("progressToken"))
+            if ticket is not None:
+                ticket.on_progress(self._recorder.redactor.object(params))
 
     async def aclose(self) -> None:
         """Close the side behind the tap."""
@@ -109,8 +137,18 @@ class WriteTap:
 
     async def send(self, item: SessionMessage, /) -> None:
         """Record a message, then hand it over: an answer can never be recorded before its request."""
-        self._recorder.message(Direction.SENT, item.message)
-        await self._inner.send(item)
+        message = item.message
+        self._recorder.message(Direction.SENT, message)
+        ticket = self._recorder.tickets.running(message.id) if isinstance(message, JSONRPCRequest) else None
+        if ticket is not None:
+            ticket.hand_over()
+        try:
+            await self._inner.send(item)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            # The other side was gone before it took the message.
+            if ticket is not None:
+                ticket.handed = False
+            raise
 
     async def aclose(self) -> None:
         """Close the side behind the tap."""

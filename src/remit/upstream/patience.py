@@ -1,0 +1,55 @@
+"""How long a caller waits for one request: `total` seconds for all of it, `idle` seconds for each silence.
+
+Decides when a wait is over. The silence begins when the request goes out and again with each sign of the server; nothing
+extends the total. Signs may come by the hundred thousand: each costs one reading of the clock, the timer looks later.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+__all__ = ["Patience"]
+
+
+class Patience:
+    """The clock of one request. `on_over` is called once, with whether a silence (and not the whole) took too long."""
+
+    def __init__(self, total: float, idle: float | None, on_over: Callable[[bool], None]):
+        self._loop = asyncio.get_running_loop()
+        self._total_at = self._loop.time() + total
+        self._idle = idle
+        self._heard: float | None = None
+        self._on_over = on_over
+        self._timer = self._loop.call_at(self._total_at, self._look)
+
+    def sent(self) -> None:
+        """The request goes out: the first silence begins."""
+        if self._idle is not None and self._heard is None:
+            self._heard = self._loop.time()
+            self._wait()
+
+    def heard(self) -> None:
+        """The server gave a sign."""
+        self._heard = self._loop.time()
+
+    def end(self) -> None:
+        """Nobody waits any more."""
+        self._timer.cancel()
+
+    def _idle_at(self) -> float | None:
+        return None if self._idle is None or self._heard is None else self._heard + self._idle
+
+    def _wait(self) -> None:
+        idle_at = self._idle_at()
+        self._timer.cancel()
+        due = self._total_at if idle_at is None else min(self._total_at, idle_at)
+        self._timer = self._loop.call_at(due, self._look)
+
+    def _look(self) -> None:
+        now = self._loop.time()
+        idle_at = self._idle_at()
+        if now >= self._total_at:
+            self._on_over(False)
+        elif idle_at is not None and now >= idle_at:
+            self._on_over(True)
+        else:
+            self._wait()
