@@ -133,7 +133,7 @@ def without_room(folder: Path, room: int, *arguments: str) -> tuple[int, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("room", [0, 8192, 60_000])
+@pytest.mark.parametrize("room", [0, 8192, 30_000])
 def test_fault_f14_an_apply_without_room_for_its_files_changes_nothing_and_says_so(demo: Workspace, room: int) -> None:
     content = database(demo).read_bytes()
     code, err = without_room(demo.folder, room, "apply", "--auto-approve")
