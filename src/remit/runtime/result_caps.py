@@ -71,26 +71,20 @@ def weigh(value: Json) -> Weight:
         if isinstance(found, str):
             size += text_bytes(found) + 2
             odd = odd or _is_odd(found)
-        elif isinstance(found, Mapping | list):
+        elif isinstance(found, Mapping):
+            members = cast("JsonObject", found)
+            size += 2 + sum(text_bytes(key) + 4 for key in members)
+            odd = odd or any(map(_is_odd, members))
             too_deep = too_deep or depth >= MAX_RESULT_DEPTH
-            entries = cast("JsonObject | list[Json]", found)
-            size += 2 + len(entries)
-            if depth < MAX_RESULT_DEPTH:
-                if isinstance(entries, Mapping):
-                    size += sum(text_bytes(key) + 3 for key in entries)
-                    odd = odd or any(map(_is_odd, entries))
-                pending.extend(
-                    (each, depth + 1) for each in (entries.values() if isinstance(entries, Mapping) else entries)
-                )
-        elif isinstance(found, float):
-            size += len(repr(found))
-            odd = odd or not math.isfinite(found)
-        elif found is None or isinstance(found, bool):
-            size += 5 if found is False else 4
+            pending.extend((each, depth + 1) for each in members.values() if depth < MAX_RESULT_DEPTH)
+        elif isinstance(found, Sequence):
+            size += 2 + len(found)
+            too_deep = too_deep or depth >= MAX_RESULT_DEPTH
+            pending.extend((each, depth + 1) for each in found if depth < MAX_RESULT_DEPTH)
         else:
-            digits = _digits(found)
-            size += digits
-            odd = odd or digits > _MAX_DIGITS
+            length = _scalar_bytes(found)
+            size += length
+            odd = odd or length > _MAX_DIGITS or (isinstance(found, float) and not math.isfinite(found))
     return Weight(size, too_deep, odd)
 
 
@@ -142,6 +136,12 @@ def _is_odd(text: str) -> bool:
 
 def _is_short(value: Json) -> bool:
     return isinstance(value, str) and len(value) <= _KEPT_CHARACTERS
+
+
+def _scalar_bytes(value: float | None) -> int:
+    if value is None or isinstance(value, bool):
+        return 5 if value is False else 4
+    return len(repr(value)) if isinstance(value, float) else _digits(value)
 
 
 def _digits(number: int) -> int:

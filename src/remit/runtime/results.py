@@ -21,7 +21,6 @@ from remit.runtime.result_caps import (
     MAX_BLOCKS,
     MAX_RESULT_BYTES,
     MAX_SIDE_BYTES,
-    Weight,
     mended,
     stub_of,
     text_bytes,
@@ -168,8 +167,7 @@ class _Parts:
         blocks = [cast("JsonObject", self.take(cast("str", each["type"]), each, MAX_BLOCK_BYTES)) for each in first]
         if rest:
             self.stubs += len(rest)
-            size = sum(weigh(each).bytes for each in rest)
-            blocks.append({**stub_of("omitted", None, Weight(size, too_deep=False, odd=False)), "blocks": len(rest)})
+            blocks.append({**stub_of("omitted", None, weigh(rest)), "blocks": len(rest)})
         return tuple(blocks)
 
     def remarks(self) -> dict[str, Json]:
