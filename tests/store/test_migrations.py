@@ -16,6 +16,7 @@ from remit.core.envelope import Envelope, Surface
 from remit.errors import DatabaseUnusable, DatabaseVersion
 from remit.store.database import Location, UpgradeOutcome, create_or_upgrade
 from remit.store.migrations import REVISIONS
+from remit.store.runtime_tables import runs
 from remit.store.sqlite import SqliteFile, begin_writing
 from remit.store.tables import METADATA
 from tests.store.samples import created_store, opened
@@ -68,7 +69,7 @@ def test_upgrading_from_nothing_gives_exactly_the_metadata(tmp_path: Path) -> No
     created_store(tmp_path)
     create_or_upgrade(Location(tmp_path / "direct.db"))
     with sqlite3.connect(tmp_path / "direct.db") as raw:
-        raw.executescript("".join(f"DROP TABLE {table.name};" for table in reversed(METADATA.sorted_tables)))
+        raw.executescript("".join(f"DROP TABLE {table.name};" for table in reversed(runs.metadata.sorted_tables)))
     raw.close()
     with SqliteFile(tmp_path / "direct.db").writer.connect() as connection:
         begin_writing(connection, lock_timeout=1, place="test")

@@ -9,6 +9,11 @@ __all__ = ["CODES"]
 _KEPT = "remit never recreates or repairs a database on its own: what it holds may be the only record of approvals."
 
 CODES: Mapping[str, Explanation] = {
+    "action-exists": Explanation(
+        "A run already has an action for that tool call.",
+        "One tool call has one end; recording it twice would leave it open which of the two went out.",
+        "Give every tool call of a run an id of its own. To repeat a call safely, give it an idempotency key.",
+    ),
     "database-constraint": Explanation(
         "A row would break a rule of the database, so the whole transaction was rolled back.",
         "The rules keep every attachment together with its function; a plan never asks for such a row.",
@@ -83,10 +88,25 @@ CODES: Mapping[str, Explanation] = {
         _KEPT,
         "Check the permissions of the file, of its folder and of the -wal and -shm files beside it.",
     ),
+    "journal-closed": Explanation(
+        "A call came after the journal of its process had been closed.",
+        "What cannot be recorded does not go out.",
+        "Open the runtime again; close it after its last call only.",
+    ),
+    "journal-failed": Explanation(
+        "A row of the journal could not be made from what it was given.",
+        "What cannot be recorded does not go out; the calls beside it are not affected.",
+        "Report it with the code that stands beside it: this is a defect of remit.",
+    ),
     "no-database": Explanation(
         "There is no database where one was expected.",
         "A database that came out of nowhere would make a forgotten URL plan everything anew.",
         "Create one with `remit init`, `remit db upgrade` or `remit apply --create-db`, or name the right one.",
+    ),
+    "run-unknown": Explanation(
+        "A call or a change names a run that the database does not have.",
+        "Every call belongs to a run, so that cancelling the run reaches it.",
+        "Start the run first; `remit runs list` shows those that there are.",
     ),
     "server-not-registered": Explanation(
         "A registration that should be changed is not there, or belongs to another workspace.",
@@ -102,6 +122,11 @@ CODES: Mapping[str, Explanation] = {
         "A server's name or endpoint is registered already.",
         "One endpoint has one registration for an owner, so that policy on it cannot be split by accident.",
         "Adopt the registration, or tell the two apart by `instance:`.",
+    ),
+    "state-move": Explanation(
+        "Something was to be moved into a state that cannot follow the one it is in.",
+        "An end is final; a run or a call that had two would prove nothing.",
+        "Report it: this is a defect of remit.",
     ),
     "text-not-storable": Explanation(
         "A name or a path holds a NUL character or a lone surrogate.",

@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from remit.errors import DatabaseUnusable, RemitError, StoreError
 
-__all__ = ["is_busy", "translated", "unstorable"]
+__all__ = ["as_store_error", "is_busy", "translated", "unstorable"]
 
 _Fault = tuple[str, str, str]
 
@@ -80,7 +80,26 @@ def translated(place: str) -> Generator[None]:
         # The error object carries the whole text, so it is cut off instead of chained.
         raise unstorable(place) from None
     except (SQLAlchemyError, sqlite3.Error) as error:
-        raise _as_store_error(error, place) from error
+        raise _of_driver(error, place) from error
+
+
+def as_store_error(error: Exception, place: str) -> StoreError:
+    """The StoreError that an error of any kind becomes where there is nobody to raise it to but a future."""
+    match error:
+        case StoreError():
+            error.place = error.place or place
+            return error
+        case UnicodeEncodeError():
+            return unstorable(place)
+        case SQLAlchemyError() | sqlite3.Error():
+            return _of_driver(error, place)
+        case _:
+            return StoreError(
+                f"the rows could not be made ({type(error).__name__})",
+                code="journal-failed",
+                place=place,
+                hint="report it: a defect of remit",
+            )
 
 
 def unstorable(place: str) -> StoreError:
@@ -98,7 +117,7 @@ def is_busy(error: sqlite3.OperationalError) -> bool:
     return error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
 
 
-def _as_store_error(error: BaseException, place: str) -> StoreError:
+def _of_driver(error: BaseException, place: str) -> StoreError:
     origin = _origin(error)
     result = getattr(origin, "sqlite_errorcode", None)
     name = getattr(origin, "sqlite_errorname", type(origin).__name__)

@@ -5,11 +5,11 @@ not computed: both engines hand over texts, and 5,000 attachments stay a matter 
 """
 
 import json
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TypeAlias, Unpack, cast
+from typing import Any, TypeAlias, Unpack, cast
 
-from sqlalchemy import Connection, RowMapping, and_, select
+from sqlalchemy import Connection, Row, RowMapping, and_, select
 
 from remit.core.aliases import fold
 from remit.core.canonical import JsonObject
@@ -41,11 +41,20 @@ from remit.store.tables import (
 )
 from remit.store.texts import json_list, time_from
 
-__all__ = ["read_apply", "read_history", "read_last_good", "read_recorded", "tool_configs"]
+__all__ = [
+    "read_apply",
+    "read_attachments",
+    "read_history",
+    "read_last_good",
+    "read_recorded",
+    "read_servers",
+    "readable",
+    "tool_configs",
+]
 
 
 @contextmanager
-def _readable(table: str) -> Generator[None]:
+def readable(table: str) -> Generator[None]:
     """Rows that no remit wrote are an error that names the table, and no value of theirs."""
     try:
         yield
@@ -60,14 +69,14 @@ def _readable(table: str) -> Generator[None]:
 
 def read_recorded(connection: Connection) -> Recorded:
     """The whole recorded state: servers by id, assistants by owner and name, attachments by assistant, server, name."""
-    with _readable("workspaces"):
+    with readable("workspaces"):
         owned = _workspaces(connection)
-    with _readable("mcp_server_registrations"):
+    with readable("mcp_server_registrations"):
         servers, used = _servers(connection)
-    with _readable("assistants"):
+    with readable("assistants"):
         known = _assistants(connection)
-    with _readable("assistant_mcp_tools"):
-        attachments = _attachments(connection)
+    with readable("assistant_mcp_tools"):
+        attachments = _attachments(connection.execute(_ATTACHMENTS))
     return Recorded(servers=servers, assistants=known, attachments=attachments, used_server_ids=used, workspaces=owned)
 
 
@@ -79,15 +88,24 @@ def _workspaces(connection: Connection) -> Mapping[str, WorkspaceRecord]:
     }
 
 
+_SERVERS = select(
+    mcp_server_registrations, discovery_snapshots.c.observed_at, discovery_snapshots.c.tool_count
+).outerjoin_from(mcp_server_registrations, discovery_snapshots)
+
+
 def _servers(connection: Connection) -> tuple[tuple[RecordedServer, ...], frozenset[ServerId]]:
-    snapshots = discovery_snapshots
-    query = select(mcp_server_registrations, snapshots.c.observed_at, snapshots.c.tool_count).outerjoin_from(
-        mcp_server_registrations, snapshots
-    )
-    rows = connection.execute(query).mappings().all()
+    rows = connection.execute(_SERVERS).mappings().all()
     used = frozenset(ServerId(row["id"]) for row in rows)
     active = [_server(row) for row in rows if row["deleted_at"] is None]
     return tuple(sorted(active, key=lambda server: server.server_id)), used
+
+
+def read_servers(connection: Connection, server_ids: Sequence[ServerId]) -> Mapping[ServerId, RecordedServer]:
+    """These registrations; one that is deleted or was never there is absent."""
+    columns = mcp_server_registrations.c
+    query = _SERVERS.where(columns.id.in_(server_ids), columns.deleted_at.is_(None))
+    with readable("mcp_server_registrations"):
+        return {ServerId(row["id"]): _server(row) for row in connection.execute(query).mappings()}
 
 
 def _server(row: RowMapping) -> RecordedServer:
@@ -173,7 +191,14 @@ _ATTACHMENTS = (
 """The four columns that give the order come first, so that sorting the rows sorts the attachments."""
 
 
-def _attachments(connection: Connection) -> tuple[RecordedAttachment, ...]:
+def read_attachments(connection: Connection, *, owner: str, assistant: str) -> tuple[RecordedAttachment, ...]:
+    """The attachments of one assistant, whichever workspaces made them, by server and name."""
+    query = _ATTACHMENTS.where(assistants.c.owner == owner, assistants.c.name == assistant)
+    with readable("assistant_mcp_tools"):
+        return _attachments(connection.execute(query))
+
+
+def _attachments(rows: Iterable[Row[*tuple[Any, ...]]]) -> tuple[RecordedAttachment, ...]:
     envelope_of = _shared_envelopes()
     return tuple(
         RecordedAttachment(
@@ -198,7 +223,7 @@ def _attachments(connection: Connection) -> tuple[RecordedAttachment, ...]:
             owner, assistant, server_id, remote_name, workspace, canonical_id, provider_name, definition,
             definition_digest, contract, surface, side_effecting, reversible, permission, unknown, record, audited,
             document, function, folded, function_digest, file, line, column, enabled, row_version, snapshot, last_seen,
-        ) in sorted(connection.execute(_ATTACHMENTS), key=lambda row: row[:4])
+        ) in sorted(rows, key=lambda row: row[:4])
     )  # fmt: skip
 
 
@@ -235,7 +260,7 @@ def _shared_envelopes() -> Callable[[Unpack[_Policy]], Envelope]:
 
 def read_last_good(connection: Connection, server_ids: Sequence[ServerId]) -> Mapping[ServerId, Listed]:
     """The last good listings of these registrations, tools by remote name; one that was never listed is absent."""
-    with _readable("discovery_snapshots"):
+    with readable("discovery_snapshots"):
         tools = _listed_tools(connection, server_ids)
         query = select(discovery_snapshots).where(discovery_snapshots.c.registration_id.in_(server_ids))
         return {
@@ -289,7 +314,7 @@ def read_history(connection: Connection, workspace: str, *, limit: int) -> tuple
     query = (
         select(*columns).where(applies.c.workspace == workspace).order_by(applies.c.serial.desc()).limit(max(limit, 0))
     )
-    with _readable("applies"):
+    with readable("applies"):
         return tuple(
             HistoryEntry(
                 workspace=row["workspace"],
@@ -308,7 +333,7 @@ def read_history(connection: Connection, workspace: str, *, limit: int) -> tuple
 def read_apply(connection: Connection, workspace: str, serial: int) -> AppliedRecord | None:
     """One apply with its plan, whatever that holds: a caller that shows it checks it as it checks a file."""
     query = select(applies).where(applies.c.workspace == workspace, applies.c.serial == serial)
-    with _readable("applies"):
+    with readable("applies"):
         row = connection.execute(query).mappings().first()
         if row is None:
             return None
@@ -332,6 +357,6 @@ def tool_configs(connection: Connection, *, owner: str, assistant: str) -> list[
         .join_from(assistant_functions, assistants, assistant_functions.c.assistant_id == assistants.c.id)
         .where(assistants.c.owner == owner, assistants.c.name == assistant)
     )
-    with _readable("assistant_functions"):
+    with readable("assistant_functions"):
         rows = sorted(connection.execute(query), key=lambda row: row[0])
         return [cast("JsonObject", json.loads(document)) for _, document in rows]

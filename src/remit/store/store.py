@@ -6,7 +6,7 @@ Decides when a transaction is kept: on a clean exit in which no method of it fai
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TypeVar
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, select
 
@@ -16,17 +16,18 @@ from remit.core.live import Listed
 from remit.core.ports import AppliedRecord, HistoryEntry
 from remit.core.recorded import Recorded
 from remit.errors import StoreError
+from remit.store.access import Access
 from remit.store.faults import translated
 from remit.store.reading import read_apply, read_history, read_last_good, read_recorded, tool_configs
 from remit.store.scope import Scope
-from remit.store.sqlite import SqliteFile, begin_writing, check_file
+from remit.store.sqlite import SqliteFile
 from remit.store.tables import workspaces
-from remit.store.versions import require_version
 from remit.store.writing import DatabaseTransaction
 
-__all__ = ["DatabaseStore"]
+if TYPE_CHECKING:
+    from remit.store.governance import Governance
 
-Result = TypeVar("Result")
+__all__ = ["DatabaseStore"]
 
 
 class DatabaseStore:
@@ -36,39 +37,44 @@ class DatabaseStore:
     """
 
     def __init__(self, file: SqliteFile, *, new_id: Callable[[], str], clock: Callable[[], datetime]):
-        self._file = file
-        self._place = str(file.path)
+        self._access = Access(file)
         self._new_id = new_id
         self._clock = clock
 
     @property
     def dialect(self) -> str:
         """`sqlite`."""
-        return self._file.writer.dialect.name
+        return self._access.file.writer.dialect.name
 
     def verify(self) -> None:
         """Refuse a database that cannot be used, or whose schema is not this remit's."""
-        self._read(lambda _: None)
+        self._access.read(lambda _: None)
 
     def recorded(self) -> Recorded:
         """A consistent reading of the whole recorded state."""
-        return self._read(read_recorded)
+        return self._access.read(read_recorded)
 
     def last_good(self, server_ids: Sequence[ServerId]) -> Mapping[ServerId, Listed]:
         """The last good listings of some registrations; a registration never listed is absent."""
-        return self._read(lambda connection: read_last_good(connection, server_ids))
+        return self._access.read(lambda connection: read_last_good(connection, server_ids))
 
     def history(self, workspace: str, *, limit: int) -> tuple[HistoryEntry, ...]:
         """The newest applies of a workspace, newest first."""
-        return self._read(lambda connection: read_history(connection, workspace, limit=limit))
+        return self._access.read(lambda connection: read_history(connection, workspace, limit=limit))
 
     def applied(self, workspace: str, serial: int) -> AppliedRecord | None:
         """One apply of a workspace with its plan; None where there was none with that serial."""
-        return self._read(lambda connection: read_apply(connection, workspace, serial))
+        return self._access.read(lambda connection: read_apply(connection, workspace, serial))
 
     def tool_configs(self, *, owner: str, assistant: str) -> list[JsonObject]:
         """`Assistant.tool_configs`: the model-facing functions of an assistant, ordered by name."""
-        return self._read(lambda connection: tool_configs(connection, owner=owner, assistant=assistant))
+        return self._access.read(lambda connection: tool_configs(connection, owner=owner, assistant=assistant))
+
+    def governance(self) -> "Governance":
+        """What people look at and decide about the governed runtime, and the grants that it reads."""
+        from remit.store.governance import Governance  # noqa: PLC0415 (a plan needs none of it)
+
+        return Governance(self._access, self._clock)
 
     @contextmanager
     def workspace(self, name: str, *, owner: str, lock_timeout: float) -> Generator[DatabaseTransaction]:
@@ -76,32 +82,17 @@ class DatabaseStore:
 
         Raises WorkspaceBusy where the lock is not had within `lock_timeout` seconds. On SQLite the lock is the file's.
         """
-        with translated(self._place):
-            check_file(self._file.path)
-            connection = self._file.writer.connect()
-        try:
-            with translated(self._place):
-                begin_writing(connection, lock_timeout=lock_timeout, place=f"workspace.{name}")
-                require_version(connection, self._place)
+        place = self._access.place
+        with self._access.writing(lock_timeout=lock_timeout, place=f"workspace.{name}") as connection:
+            with translated(place):
                 _require_owner(connection, name, owner)
             scope = Scope(connection=connection, workspace=name, owner=owner, new_id=self._new_id, clock=self._clock)
-            transaction = DatabaseTransaction(scope, self._place)
+            transaction = DatabaseTransaction(scope, place)
             yield transaction
             if transaction.failure is not None:
                 raise transaction.failure
-            with translated(self._place):
+            with translated(place):
                 connection.commit()
-        finally:
-            # Closing rolls back what was not committed.
-            connection.close()
-
-    def _read(self, work: Callable[[Connection], Result]) -> Result:
-        def checked(connection: Connection) -> Result:
-            require_version(connection, self._place)
-            return work(connection)
-
-        with translated(self._place):
-            return self._file.read(checked)
 
 
 def _require_owner(connection: Connection, name: str, owner: str) -> None:

@@ -7,7 +7,7 @@ from typing import cast
 from remit.core.canonical import Json
 from remit.store.faults import unstorable
 
-__all__ = ["ascii_json", "json_list", "require_storable", "time_from", "time_text"]
+__all__ = ["any_json", "ascii_json", "json_list", "json_text", "require_storable", "time_from", "time_text"]
 
 
 def time_text(moment: datetime) -> str:
@@ -43,6 +43,24 @@ def ascii_json(value: Json) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
+def any_json(value: Json) -> str | None:
+    """Compact JSON of what a server sent, NaN and infinities as Python spells them; None where it has no JSON at all."""
+    try:
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=True)
+    except (ValueError, TypeError, RecursionError):
+        return None
+
+
 def json_list(text: str) -> tuple[str, ...]:
     """A stored list of texts."""
     return tuple(cast("list[str]", json.loads(text)))
+
+
+def json_text(text: str | None) -> str | None:
+    """A stored JSON text that is one text, or none. Raises ValueError or TypeError for anything else."""
+    if text is None:
+        return None
+    value = json.loads(text)
+    if not isinstance(value, str):
+        raise TypeError("not a text")
+    return value

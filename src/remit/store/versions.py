@@ -8,10 +8,10 @@ from sqlalchemy import Column, Connection, MetaData, Table, Text, inspect, selec
 from remit.errors import DatabaseUnusable, DatabaseVersion
 from remit.store.migrations import HEAD, REVISIONS
 
-__all__ = ["needs_upgrade", "require_version"]
+__all__ = ["ALEMBIC_VERSION", "needs_upgrade", "require_version"]
 
-# Alembic's own table: not part of our metadata, as alembic makes it.
-_alembic_version = Table("alembic_version", MetaData(), Column("version_num", Text))
+ALEMBIC_VERSION = Table("alembic_version", MetaData(), Column("version_num", Text))
+"""Alembic's own table: not part of our metadata, as alembic makes it."""
 
 
 def require_version(connection: Connection, place: str) -> None:
@@ -28,7 +28,7 @@ def require_version(connection: Connection, place: str) -> None:
 def needs_upgrade(connection: Connection, place: str) -> bool:
     """Whether revisions are missing; an empty schema misses all. Raises as `require_version` for what is not ours."""
     tables = inspect(connection).get_table_names()
-    if _alembic_version.name not in tables:
+    if ALEMBIC_VERSION.name not in tables:
         if tables:
             raise DatabaseUnusable(
                 "the database belongs to another program: it has tables, and none of them is remit's",
@@ -37,7 +37,7 @@ def needs_upgrade(connection: Connection, place: str) -> bool:
                 hint="name another file; remit never adds its tables to a database that it did not make",
             )
         return True
-    found = connection.execute(select(_alembic_version.c.version_num)).scalars().all()
+    found = connection.execute(select(ALEMBIC_VERSION.c.version_num)).scalars().all()
     unknown = sorted(set(found) - set(REVISIONS))
     if unknown:
         raise DatabaseVersion(

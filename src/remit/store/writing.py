@@ -135,7 +135,9 @@ class DatabaseTransaction:
             keep_listing(self._scope, server_id, listed)
 
     def keep_apply(self, record: AppliedRecord) -> int:
-        """Add a history row, bump the workspace's serial and return it."""
+        """Add a history row and an audit event, bump the workspace's serial and return it."""
+        from remit.store.desk import note_apply  # noqa: PLC0415 (a plan needs no audit trail)
+
         with self._guarded():
             require_storable(record.actor, record.commit, record.outcome, place="history")
             self._ensure_workspace()
@@ -156,6 +158,7 @@ class DatabaseTransaction:
                 "plan": document_text(record.plan),
             }
             connection.execute(insert(applies).values(row))
+            note_apply(connection, self._scope.workspace, serial, record)
             return serial
 
     @contextmanager

@@ -1,0 +1,110 @@
+"""Statements compiled once, and a transaction on the driver's own cursor: what the hot path of a governed call can afford.
+
+Decides how a Core statement becomes the driver's text and parameters. SQLAlchemy builds every statement, so the dialect is
+its business; it is only left out of executing them, where it costs ten times what SQLite does. Knows no table.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+
+from sqlalchemy import ColumnElement, Connection, Dialect, Table, Text, insert, literal_column
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.expression import ClauseElement, Executable
+
+__all__ = ["Row", "Session", "Statement", "inserting", "session_of", "word"]
+
+Row: TypeAlias = tuple[Any, ...]
+"""A row in the order that its statement selects, or the parameters in the order that `Statement.names` says."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    """The driver's text, its parameters in order, and the values of those that the statement itself brings."""
+
+    text: str
+    names: tuple[str, ...]
+    constants: Mapping[str, Any]
+
+    def parameters(self, values: Mapping[str, Any]) -> Sequence[Any]:
+        if not self.constants:
+            return [values[name] for name in self.names]
+        constants = self.constants
+        return [constants[name] if name in constants else values[name] for name in self.names]
+
+
+class Statement:
+    """A Core statement with named bind parameters, compiled at its first use for each dialect."""
+
+    def __init__(self, construct: Executable, columns: Sequence[str] | None = None):
+        self._construct = construct
+        self._columns = columns
+        self._compiled: dict[str, _Compiled] = {}
+
+    def compiled(self, dialect: Dialect) -> _Compiled:
+        """What the driver is given. Raises KeyError from `parameters` where a value is missing."""
+        if (known := self._compiled.get(dialect.name)) is None:
+            compiled = cast("ClauseElement", self._construct).compile(dialect=dialect, column_keys=self._columns)
+            assert isinstance(compiled, SQLCompiler)  # noqa: S101 (for the type checker; nothing else compiles to SQL)
+            constants = {name: bind.value for name, bind in compiled.binds.items() if not bind.required}
+            known = _Compiled(str(compiled), tuple(compiled.positiontup or ()), constants)
+            self._compiled[dialect.name] = known
+        return known
+
+
+def word(text: str) -> ColumnElement[str]:
+    """A word of ours as a literal: a partial index is used only where its condition stands in the statement."""
+    if not text.replace("_", "").isalpha():
+        raise ValueError("not a plain word")
+    return literal_column(f"'{text}'", Text)
+
+
+def inserting(table: Table, *columns: str) -> Statement:
+    """An INSERT of these columns, all of the table where none is named."""
+    return Statement(insert(table), columns or [column.name for column in table.columns])
+
+
+class Session:
+    """One transaction's cursor. Begin, commit and rollback belong to whoever made it."""
+
+    def __init__(self, driver: DBAPIConnection, dialect: Dialect):
+        self._dialect = dialect
+        self._cursor = driver.cursor()
+
+    def run(self, statement: Statement, values: Mapping[str, Any]) -> int:
+        """Execute; the number of rows that it touched."""
+        compiled = statement.compiled(self._dialect)
+        self._cursor.execute(compiled.text, compiled.parameters(values))
+        return self._cursor.rowcount
+
+    def run_many(self, statement: Statement, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Execute once a row."""
+        if rows:
+            compiled = statement.compiled(self._dialect)
+            self._cursor.executemany(compiled.text, [compiled.parameters(row) for row in rows])
+
+    def rows(self, statement: Statement, values: Mapping[str, Any]) -> Sequence[Row]:
+        """Every row of a query."""
+        compiled = statement.compiled(self._dialect)
+        self._cursor.execute(compiled.text, compiled.parameters(values))
+        return cast("Sequence[Row]", self._cursor.fetchall())
+
+    def row(self, statement: Statement, values: Mapping[str, Any]) -> Row | None:
+        """The first row of a query, None where there is none."""
+        found = self.rows(statement, values)
+        return found[0] if found else None
+
+    def plain(self, text: str) -> None:
+        """Execute words that need no compiling, such as SAVEPOINT."""
+        self._cursor.execute(text, [])
+
+    def close(self) -> None:
+        """Give the cursor back; SQLite keeps a closed connection's lock for as long as one of its cursors lives."""
+        self._cursor.close()
+
+
+def session_of(connection: Connection) -> Session:
+    """A session inside the transaction that a SQLAlchemy connection has begun."""
+    driver = connection.connection.driver_connection
+    return Session(cast("DBAPIConnection", driver), connection.dialect)
