@@ -6,7 +6,7 @@ that was exported. Appending and keeping are the store's. Pure.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
@@ -84,24 +84,29 @@ class AuditEvent:
 
     def expected_digest(self) -> str:
         """The digest that its own content gives."""
-        parts = (self.at, self.kind, self.actor, self.trace_id or "", self.body, self.previous)
-        return sha256_hex("audit-v1", self.writer, str(self.seq), *parts)
+        return _digest(self.writer, self.seq, self.at, self.kind, self.actor, self.trace_id, self.body, self.previous)
 
 
 def chained(fact: AuditFact, head: Head, at: str) -> AuditEvent:
     """The event that follows a head; `at` is the fact's time as the store spells times."""
-    event = AuditEvent(
+    seq, kind, body = head.seq + 1, fact.kind.value, canonical_json(fact.body)
+    return AuditEvent(
         writer=head.writer,
-        seq=head.seq + 1,
+        seq=seq,
         at=at,
-        kind=fact.kind.value,
+        kind=kind,
         actor=fact.actor,
         trace_id=fact.trace_id,
-        body=canonical_json(fact.body),
+        body=body,
         previous=head.digest,
-        digest="",
+        digest=_digest(head.writer, seq, at, kind, fact.actor, fact.trace_id, body, head.digest),
     )
-    return replace(event, digest=event.expected_digest())
+
+
+def _digest(
+    writer: str, seq: int, at: str, kind: str, actor: str, trace_id: str | None, body: str, previous: str
+) -> str:
+    return sha256_hex("audit-v1", writer, str(seq), at, kind, actor, trace_id or "", body, previous)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

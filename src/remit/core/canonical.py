@@ -16,10 +16,13 @@ __all__ = ["Json", "JsonObject", "base32_of", "canonical_json", "sha256_hex"]
 Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
 JsonObject: TypeAlias = Mapping[str, Json]
 
+# json.dumps makes an encoder anew each time, which costs as much as encoding a small object.
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
 
 def canonical_json(value: Json) -> str:
     """The one text of a JSON value. Raises ValueError on NaN, infinity or a lone surrogate."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    text = _ENCODER.encode(value)
     text.encode("utf-8")
     return text
 
