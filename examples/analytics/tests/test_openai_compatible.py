@@ -1,16 +1,12 @@
 """The model behind an OpenAI-compatible endpoint, against a real HTTP server on loopback."""
 
 import asyncio
-import json
 import logging
-import threading
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
+from loopback import serve
 
 from remit.core.canonical import JsonObject
 from remit_ops_agent.model import (
@@ -32,55 +28,6 @@ MESSAGES: Sequence[Message] = (UserMessage(text="Hello"),)
 TOOLS: Sequence[JsonObject] = (
     {"type": "function", "function": {"name": "list_metrics", "description": "", "parameters": {"type": "object"}}},
 )
-
-
-@dataclass(kw_only=True)
-class Endpoint:
-    """What a server on loopback answers, and the requests that it got."""
-
-    status: int
-    body: bytes
-    headers: Mapping[str, str]
-    base_url: str = ""
-    requests: list[tuple[str, Mapping[str, str], Any]] = field(default_factory=list[tuple[str, Mapping[str, str], Any]])
-    release: threading.Event = field(default_factory=threading.Event)
-
-
-@contextmanager
-def _endpoint(
-    body: object, status: int = 200, headers: Mapping[str, str] | None = None, *, stalls: bool = False
-) -> Generator[Endpoint]:
-    content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    endpoint = Endpoint(status=status, body=content, headers=headers or {})
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            sent = self.rfile.read(int(self.headers["Content-Length"]))
-            endpoint.requests.append((self.path, dict(self.headers), json.loads(sent)))
-            self.send_response(endpoint.status)
-            for name, value in {"Content-Length": str(len(endpoint.body)), **endpoint.headers}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            if stalls:
-                endpoint.release.wait(10)
-            try:
-                self.wfile.write(endpoint.body)
-            except OSError:
-                self.close_connection = True
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the name in the base class)
-            """Say nothing on standard error."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        endpoint.base_url = f"http://127.0.0.1:{server.server_port}/v1"
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
-        try:
-            yield endpoint
-        finally:
-            endpoint.release.set()
-            server.shutdown()
-            thread.join(5)
 
 
 def _model(base_url: str, seconds: float = 10, key: str | None = KEY) -> OpenAICompatible:
@@ -109,7 +56,7 @@ HELLO = _answer({"role": "assistant", "content": "Hello to you."})
 
 
 def test_a_question_goes_out_with_tools_and_key_and_the_text_comes_back() -> None:
-    with _endpoint(HELLO) as endpoint:
+    with serve(HELLO) as endpoint:
         assert _complete(_model(endpoint.base_url + "/")) == TextReply(text="Hello to you.")
     ((path, headers, sent),) = endpoint.requests
     assert (path, headers["Authorization"]) == ("/v1/chat/completions", f"Bearer {KEY}")
@@ -121,7 +68,7 @@ def test_a_question_goes_out_with_tools_and_key_and_the_text_comes_back() -> Non
 
 
 def test_without_a_key_no_authorization_is_sent() -> None:
-    with _endpoint(HELLO) as endpoint:
+    with serve(HELLO) as endpoint:
         _complete(_model(endpoint.base_url, key=None))
     assert "Authorization" not in endpoint.requests[0][1]
 
@@ -129,7 +76,7 @@ def test_without_a_key_no_authorization_is_sent() -> None:
 def test_tool_calls_come_back_with_their_arguments_untouched() -> None:
     odd = '{"last_days": 7, "last_days": 07, '
     calls = [_asked(arguments=odd), _asked("compute_metric", call_id="call_2")]
-    with _endpoint(_answer({"content": None, "tool_calls": calls}, "tool_calls")) as endpoint:
+    with serve(_answer({"content": None, "tool_calls": calls}, "tool_calls")) as endpoint:
         assert _complete(_model(endpoint.base_url)) == ToolCallsReply(
             calls=(
                 ToolCall(id="call_1", name="list_metrics", arguments=odd),
@@ -138,7 +85,7 @@ def test_tool_calls_come_back_with_their_arguments_untouched() -> None:
         )
 
 
-def test_a_whole_conversation_is_sent_in_the_format_of_the_endpoint() -> None:
+def test_a_whole_conversation_is_sent_in_the_format_of_theserve() -> None:
     calls = (ToolCall(id="call_1", name="one", arguments='{"a":1}'), ToolCall(id="call_2", name="two", arguments="{}"))
     messages: Sequence[Message] = (
         SystemMessage(text="Be brief."),
@@ -148,7 +95,7 @@ def test_a_whole_conversation_is_sent_in_the_format_of_the_endpoint() -> None:
         ToolMessage(call_id="call_2", name="two", text="see there", structured={"n": 4}),
         ToolMessage(call_id="call_3", name="three", text="no such tool", is_error=True),
     )
-    with _endpoint(HELLO) as endpoint:
+    with serve(HELLO) as endpoint:
         _complete(_model(endpoint.base_url), messages)
     assert endpoint.requests[0][2]["messages"] == [
         {"role": "system", "content": "Be brief."},
@@ -165,13 +112,13 @@ def test_a_whole_conversation_is_sent_in_the_format_of_the_endpoint() -> None:
 
 
 def test_without_tools_no_empty_list_is_sent() -> None:
-    with _endpoint(HELLO) as endpoint:
+    with serve(HELLO) as endpoint:
         asyncio.run(_model(endpoint.base_url).complete(MESSAGES, []))
     assert "tools" not in endpoint.requests[0][2]
 
 
 def test_a_refusal_of_the_model_is_its_answer() -> None:
-    with _endpoint(_answer({"content": None, "refusal": "I will not."})) as endpoint:
+    with serve(_answer({"content": None, "refusal": "I will not."})) as endpoint:
         assert _complete(_model(endpoint.base_url)) == TextReply(text="I will not.")
 
 
@@ -198,7 +145,7 @@ def test_a_refusal_of_the_model_is_its_answer() -> None:
     ],
 )
 def test_an_answer_of_another_shape_is_refused_in_words(body: object, told: str) -> None:
-    with _endpoint(body) as endpoint:
+    with serve(body) as endpoint:
         assert told in _failure(_model(endpoint.base_url))
 
 
@@ -219,7 +166,7 @@ def test_an_answer_of_another_shape_is_refused_in_words(body: object, told: str)
 def test_each_error_status_has_its_words_and_none_holds_the_key(
     status: int, headers: Mapping[str, str], told: str
 ) -> None:
-    with _endpoint(f"{{'wrong':\x1b\n'{KEY}'}}".encode(), status, headers) as endpoint:
+    with serve(f"{{'wrong':\x1b\n'{KEY}'}}".encode(), status, headers) as endpoint:
         failure = _failure(_model(endpoint.base_url))
     assert told in failure
     assert KEY not in failure
@@ -228,34 +175,34 @@ def test_each_error_status_has_its_words_and_none_holds_the_key(
 
 
 def test_a_missing_key_is_named_where_the_endpoint_wants_one() -> None:
-    with _endpoint({}, 401) as endpoint:
+    with serve({}, 401) as endpoint:
         assert "the environment variable OPENAI_API_KEY is not set" in _failure(_model(endpoint.base_url, key=None))
 
 
 def test_an_error_body_is_shown_only_in_its_beginning() -> None:
-    with _endpoint(b"x" * 100_000, 500) as endpoint:
+    with serve(b"x" * 100_000, 500) as endpoint:
         assert len(_failure(_model(endpoint.base_url))) < 500
 
 
 def test_an_endless_answer_is_given_up_at_the_bound() -> None:
-    with _endpoint(b" " * (MAX_BODY_BYTES + 1)) as endpoint:
+    with serve(b" " * (MAX_BODY_BYTES + 1)) as endpoint:
         assert "larger than 4,000,000 bytes" in _failure(_model(endpoint.base_url))
 
 
 def test_an_answer_that_stalls_is_given_up_in_time() -> None:
-    with _endpoint(HELLO, stalls=True) as endpoint:
+    with serve(HELLO, stalls=True) as endpoint:
         assert "in time" in _failure(_model(endpoint.base_url, seconds=0.3))
 
 
 def test_an_answer_that_breaks_off_and_a_port_where_nobody_listens_are_told() -> None:
-    with _endpoint(b"{}", headers={"Content-Length": "100", "Connection": "close"}) as endpoint:
+    with serve(b"{}", headers={"Content-Length": "100", "Connection": "close"}) as endpoint:
         broken = _failure(_model(endpoint.base_url))
     assert "cannot talk to http://127.0.0.1:" in broken
     assert "cannot talk to http://127.0.0.1:" in _failure(_model(endpoint.base_url))
 
 
 def test_the_key_is_in_no_log_and_no_repr(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.DEBUG), _endpoint(HELLO) as endpoint:
+    with caplog.at_level(logging.DEBUG), serve(HELLO) as endpoint:
         model = _model(endpoint.base_url)
         _complete(model)
     assert caplog.records
