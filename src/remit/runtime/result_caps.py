@@ -73,12 +73,12 @@ def weigh(value: Json) -> Weight:
             odd = odd or _is_odd(found)
         elif isinstance(found, Mapping):
             members = cast("JsonObject", found)
-            size += 2 + sum(text_bytes(key) + 4 for key in members)
+            size += sum(text_bytes(key) + 4 for key in members) + (1 if members else 2)
             odd = odd or any(map(_is_odd, members))
             too_deep = too_deep or depth >= MAX_RESULT_DEPTH
             pending.extend((each, depth + 1) for each in members.values() if depth < MAX_RESULT_DEPTH)
         elif isinstance(found, Sequence):
-            size += 2 + len(found)
+            size += len(found) + 1 if found else 2
             too_deep = too_deep or depth >= MAX_RESULT_DEPTH
             pending.extend((each, depth + 1) for each in found if depth < MAX_RESULT_DEPTH)
         else:
@@ -145,5 +145,6 @@ def _scalar_bytes(value: float | None) -> int:
 
 
 def _digits(number: int) -> int:
-    """Decimal digits, a few too many at times: Python refuses to write out integers of thousands."""
-    return number.bit_length() * 3 // 10 + 1 + (number < 0)
+    """Decimal digits and the sign; estimated where there are thousands, as Python refuses to write those out."""
+    bits = number.bit_length()
+    return len(str(number)) if bits < _MAX_DIGITS else bits * 3 // 10 + 1

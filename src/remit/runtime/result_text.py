@@ -14,6 +14,7 @@ from remit.runtime.result_caps import MAX_TEXT_BYTES, cut_text, text_bytes, weig
 __all__ = ["project"]
 
 _SHOWN = 200
+_STATED = 10**15
 
 
 def project(blocks: Sequence[JsonObject], structured: Json) -> str:
@@ -56,6 +57,9 @@ def _parts_of(block: JsonObject) -> Iterator[str]:
 def _line_of(block: JsonObject) -> str:
     kind = _word(block.get("type"))
     if block.get("stub") is True:
+        blocks = block.get("blocks")
+        if isinstance(blocks, int) and 0 <= blocks < _STATED:
+            kind = f"{blocks:,} more blocks"
         return f"[{' '.join([kind, *_facts_of(block), 'left out'])}, {_size(block.get('bytes'))}]"
     resource = block.get("resource")
     facts = {**cast("JsonObject", resource), **block} if isinstance(resource, Mapping) else block
@@ -81,7 +85,8 @@ def _word(value: Json) -> str:
 
 
 def _size(count: Json) -> str:
-    return f"{count:,} bytes" if isinstance(count, int) else "size unknown"
+    # A server states sizes too, and a number of thousands of digits is one it can state.
+    return f"{count:,} bytes" if isinstance(count, int) and 0 <= count < _STATED else "size unknown"
 
 
 def _decoded_bytes(base64_text: str) -> int:

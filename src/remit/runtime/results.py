@@ -106,7 +106,7 @@ def _complete(
     if errors is not None:
         metadata["output_schema"] = {"valid": False, "errors": errors} if errors else {"valid": True}
     # A text block that is left out still shows its beginning in the projection, which has a cap of its own.
-    shown = [raw if raw["type"] == "text" else kept for raw, kept in zip(content, blocks, strict=False)]
+    shown = [raw if raw["type"] == "text" else kept for raw, kept in zip(content[:MAX_BLOCKS], blocks, strict=False)]
     text = project([*shown, *blocks[len(shown) :]], structured)
     return ToolResultEnvelope(
         content=cast("str", mended(text)),
