@@ -117,6 +117,7 @@ class CallWriter:
                 hint="report it: a defect of remit",
             )
         call = batch.started.get(end.action_id) or batch.open_calls.get(end.action_id)
+        kept = call is None or call.facts.record_output
         batch.ended.add(end.action_id)
         values = {
             "which": end.action_id,
@@ -124,7 +125,7 @@ class CallWriter:
             "to_state": end.state.value,
             "with_code": None if end.code is None else end.code.value,
             "now": time_text(end.at),
-            "with_output": None if end.output is None else ascii_json(end.output),
+            "with_output": None if end.output is None or not kept else ascii_json(end.output),
         }
         if self._session.run(_END, values) != 1 or call is None:
             self._note_late(end, None if call is None else call.facts)

@@ -4,6 +4,7 @@ Decides what is written together and when a caller is told: after the commit, or
 disk. Implements `CallJournal` of core/call_ports.py. What a turn of the thread does is `journal_writer.py`'s.
 """
 
+import sqlite3
 import threading
 import time
 from collections import deque
@@ -154,8 +155,11 @@ class Journal:
                     raise _locked(self._writer.place, self._busy_seconds)
                 time.sleep(_PAUSE_SECONDS)
             self._writer.open()
-        except Exception as error:
-            raise as_store_error(error, self._writer.place) from error
+        except BaseException as error:
+            self._writer.disconnect()
+            if isinstance(error, sqlite3.Error):
+                raise as_store_error(error, self._writer.place) from error
+            raise
         self._thread.start()
 
     def _checked(self, facts: CallFacts, more: tuple[str, ...], work: Work) -> "Future[Any]":

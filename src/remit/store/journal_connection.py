@@ -63,10 +63,7 @@ class JournalConnection:
             if is_busy(error):
                 return False
             raise
-        if self.session.rows(_VERSION, {}) != [(HEAD,)]:
-            self.close()
-            self._file.read(lambda connection: require_version(connection, self._place))
-        return True
+        return self._has_our_schema()
 
     def commit(self) -> None:
         """Commit; what was written is on the disk when this returns."""
@@ -94,6 +91,14 @@ class JournalConnection:
         self._driver.execute("PRAGMA synchronous = FULL")
         self._driver.execute("PRAGMA busy_timeout = 0")
         self._session = Session(cast("DBAPIConnection", self._driver), self._file.writer.dialect)
+
+    def _has_our_schema(self) -> bool:
+        """Whether nobody changed the schema while this connection was open. Raises DatabaseVersion where somebody did."""
+        if self.session.rows(_VERSION, {}) == [(HEAD,)]:
+            return True
+        self.close()
+        self._file.read(lambda connection: require_version(connection, self._place))
+        return False
 
     def _found(self) -> tuple[int, int] | None:
         # A journal must not go on writing into a file that somebody removed or replaced.

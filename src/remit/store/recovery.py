@@ -26,7 +26,7 @@ RECOVERY = "system:recovery"
 _ACTION, _RUN = actions.c, runs.c
 _UNDER_WAY = _ACTION.state == word(ActionState.IN_PROGRESS)
 _RUNNING = _RUN.state == word(RunState.IN_PROGRESS)
-_OWNERS = Statement(select(_ACTION.instance).where(_UNDER_WAY).distinct())
+_OWNERS = Statement(select(_ACTION.instance).where(_UNDER_WAY, _ACTION.instance.is_not(None)).distinct())
 _RUN_OWNERS = Statement(select(_RUN.instance).where(_RUNNING, _RUN.instance.is_not(None)).distinct())
 _LOST = Statement(
     select(

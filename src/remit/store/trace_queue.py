@@ -22,6 +22,7 @@ MAX_BYTES = 64 * 1024 * 1024
 """Bytes of events that may wait."""
 
 _ROW_BYTES = 300
+_KNOWN_LINKS = 10_000
 _BATCH_BYTES = 8 * 1024 * 1024
 
 _INSERT = inserting(
@@ -47,6 +48,7 @@ class TraceQueue:
         self._max = max_bytes
         self._events: deque[tuple[int, Mapping[str, Any]]] = deque()
         self._links: dict[tuple[str, str], None] = {}
+        self._known_links: set[tuple[str, str]] = set()
         self._bytes = 0
         self._lost = 0
         self._first_lost: Mapping[str, Any] | None = None
@@ -65,8 +67,13 @@ class TraceQueue:
         self._bytes += size
 
     def link(self, trace_id: str, connection_id: str) -> None:
-        """Take a link."""
-        self._links[_storable(trace_id), _storable(connection_id)] = None
+        """Take a link; one that was taken lately is in the database already."""
+        key = (_storable(trace_id), _storable(connection_id))
+        if key not in self._known_links:
+            if len(self._known_links) >= _KNOWN_LINKS:
+                self._known_links.clear()
+            self._known_links.add(key)
+            self._links[key] = None
 
     def take(self) -> tuple[Rows, Rows]:
         """Events and links for one transaction, oldest first; a note about lost ones comes last."""
