@@ -23,6 +23,7 @@ from remit.errors import NoDatabase, UsageError
 
 if TYPE_CHECKING:
     from remit.core.events import EventSink, ProtocolEvent
+    from remit.store.governance import Governance
     from remit.store.location import Location
 
 __all__ = ["Database", "Host", "NoCaches", "NoSink", "difference", "host_of"]
@@ -138,6 +139,12 @@ class Database:
         except NoDatabase:
             return None, Recorded()
         return store, store.recorded()
+
+    def governance(self) -> "Governance":
+        """What people look at and decide beside the calls. Raises NoDatabase, DatabaseVersion or DatabaseUnusable."""
+        from remit.store.database import open_store
+
+        return open_store(self.location, new_id=self.host.new_id, clock=self.host.clock).governance()
 
     def create_or_upgrade(self) -> str:
         """Create it, or bring its schema to this version; says which, in a word."""

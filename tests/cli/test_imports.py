@@ -77,6 +77,24 @@ def test_a_cached_drift_loads_no_protocol_and_no_diff(here: Workspace):
     assert loaded(here, "history") <= {"asyncio", "sqlalchemy", "yaml"}
 
 
+READINGS = [
+    ("audit", "tail"), ("audit", "verify"), ("audit", "export"), ("trace", "list"),
+]  # fmt: skip
+EMERGENCIES = [
+    ("suspend", "server.issues"), ("suspend", "--list"), ("resume", "server.issues"), ("approvals", "list"), ("runs", "list"),
+]  # fmt: skip
+
+
+def test_readings_and_emergencies_load_the_database_without_orm_and_of_the_file_only_what_reads_it(here: Workspace):
+    here.serve("issues", tool("a"))
+    here.write(CONFIG)
+    assert here.apply().code == 0
+    for command in READINGS:
+        assert loaded(here, *command) <= {"asyncio", "sqlalchemy"}, command
+    for command in EMERGENCIES:
+        assert loaded(here, *command) <= {"asyncio", "sqlalchemy", "yaml"}, command
+
+
 def test_the_completion_script_loads_the_command_line_library_only(here: Workspace):
     assert loaded(here, "completion", "bash") == set()
 

@@ -21,6 +21,8 @@ __all__ = ["cli", "main"]
 
 _COMMANDS = {
     "apply": "Carry out a plan: attach, detach and refresh exactly what it shows.",
+    "approvals": "List, show, approve and deny calls that wait for a human.",
+    "audit": "Read the audit trail, verify it, export it.",
     "completion": "Print the completion script of a shell.",
     "db": "Create or upgrade the database.",
     "discover": "List what the servers advertise now; attaches nothing.",
@@ -29,9 +31,13 @@ _COMMANDS = {
     "history": "Show what was applied, when and by whom.",
     "init": "Write a first mcp.yaml here and create the embedded database.",
     "plan": "Show what apply would do; writes nothing.",
+    "resume": "End a suspension.",
+    "runs": "List, show and cancel runs.",
     "schema": "Print the JSON Schema of mcp.yaml, of saved plans, or of other output.",
     "show": "Show a saved plan.",
     "status": "Show what the database holds for this workspace.",
+    "suspend": "Deny every call of a server, an assistant or a tool at once.",
+    "trace": "Show what went over the wire in one turn.",
     "validate": "Check mcp.yaml: no network, no secrets, no database.",
 }
 """Every command and its line in the help. A command's module is imported when it runs, or when its own help is asked for."""

@@ -5,7 +5,8 @@ from pathlib import Path
 import click
 
 from remit.cli.options import file_option, format_option, no_color_option
-from remit.cli.session import open_session
+from remit.cli.session import Session, open_session
+from remit.core.governance import Suspension
 from remit.core.report import DatabaseFacts, StatusReport
 from remit.render.status_text import status_document, status_text
 
@@ -34,9 +35,14 @@ def command(*, config: Path, form: str, no_color: bool) -> None:
         ),
         recorded=session.recorded,
         history=() if session.store is None else session.store.history(workspace, limit=_APPLIES),
+        suspensions=() if session.store is None else _suspensions(session),
     )
     terminal = session.terminal
     if form == "json":
         terminal.document(status_document(report))
     else:
         terminal.result(status_text(report, colour=terminal.colour, width=terminal.width))
+
+
+def _suspensions(session: Session) -> tuple[Suspension, ...]:
+    return session.database.governance().suspensions.suspensions(session.desired.owner)

@@ -1,0 +1,123 @@
+"""`remit audit`: read the audit trail, prove that nobody touched it, take it out. Writes nothing to the database."""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import click
+
+from remit.cli.governance import open_reading
+from remit.cli.options import file_option, format_option, no_color_option
+from remit.cli.terminal import Terminal
+from remit.core.audit import AuditEvent, Head
+from remit.render.audit_text import (
+    audit_heads_line,
+    audit_line,
+    audit_review_document,
+    audit_review_text,
+    audit_tail_document,
+    audit_tail_text,
+)
+
+__all__ = ["command"]
+
+_HEAD = re.compile(r"(?P<writer>.+):(?P<seq>[0-9]{1,18}):(?P<digest>[0-9a-f]{64})")
+_LINES_AT_ONCE = 1_000
+
+
+def _heads(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[Head, ...]:
+    found = [_HEAD.fullmatch(value) for value in values]
+    for value, match in zip(values, found, strict=True):
+        if match is None:
+            raise click.BadParameter(f"{value!r} is not WRITER:SEQ:DIGEST, as `remit audit verify` prints a head")
+    return tuple(
+        Head(writer=match["writer"], seq=int(match["seq"]), digest=match["digest"]) for match in found if match
+    )
+
+
+@click.group(name="audit")
+def command() -> None:
+    """Read the audit trail, verify it, export it."""
+
+
+@command.command(name="tail")
+@click.option(
+    "-n", "limit", type=click.IntRange(min=1), default=20, show_default=True, metavar="N", help="How many events."
+)
+@click.option("--trace", "trace_id", metavar="ID", help="Only events of this trace.")
+@file_option
+@format_option
+@no_color_option
+def tail(*, limit: int, trace_id: str | None, config: Path, form: str, no_color: bool) -> None:
+    """Show the newest events, the newest last."""
+    reading = open_reading(config, colour=not no_color)
+    events, terminal = tuple(reading.desks.audit.audit_events(limit=limit, trace_id=trace_id)), reading.terminal
+    if form == "json":
+        terminal.document(audit_tail_document(events))
+    else:
+        terminal.result(audit_tail_text(events, colour=terminal.colour))
+
+
+@command.command(name="verify")
+@click.option(
+    "--head",
+    "heads",
+    multiple=True,
+    metavar="WRITER:SEQ:DIGEST",
+    callback=_heads,
+    help="A head that was noted before: the trail must still hold it. Repeatable.",
+)
+@file_option
+@format_option
+@no_color_option
+def verify(*, heads: tuple[Head, ...], config: Path, form: str, no_color: bool) -> None:
+    """Follow every chain from its first event, and show its head.
+
+    A tail that was cut off shows only against a head that was noted elsewhere: keep the heads of an export, and pass them.
+    Exit codes: 0 sound, 1 an event was changed, removed or put in.
+    """
+    from remit.core.audit_review import review
+
+    reading = open_reading(config, colour=not no_color)
+    found, terminal = review(reading.desks.audit.audit_events(), heads), reading.terminal
+    if form == "json":
+        terminal.document(audit_review_document(found))
+    else:
+        terminal.result(audit_review_text(found, colour=terminal.colour))
+    raise click.exceptions.Exit(0 if found.is_sound else 1)
+
+
+@command.command(name="export")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write this file, mode 0600, not stdout.")
+@file_option
+def export(*, out: Path | None, config: Path) -> None:
+    """Write every event as a line of JSON, and all heads as the last line."""
+    reading = open_reading(config, colour=False)
+    lines = _lines(reading.desks.audit.audit_events())
+    if out is None:
+        _print(lines, reading.terminal)
+        return
+    from remit.reconcile.whole_file import write_whole
+
+    write_whole(out, "".join(f"{line}\n" for line in lines))
+    reading.terminal.note(f"exported to {out}")
+
+
+def _lines(events: Iterable[AuditEvent]) -> Iterator[str]:
+    # The heads are those of the events that were written, whatever was added meanwhile.
+    heads: dict[str, Head] = {}
+    for event in events:
+        heads[event.writer] = Head(writer=event.writer, seq=event.seq, digest=event.digest)
+        yield audit_line(event)
+    yield audit_heads_line([heads[writer] for writer in sorted(heads)])
+
+
+def _print(lines: Iterator[str], terminal: Terminal) -> None:
+    chunk: list[str] = []
+    for line in lines:
+        chunk.append(line)
+        if len(chunk) == _LINES_AT_ONCE:
+            terminal.result("\n".join(chunk))
+            chunk.clear()
+    if chunk:
+        terminal.result("\n".join(chunk))

@@ -1,0 +1,118 @@
+"""The steps that the commands around governed calls share: the database beside the file, and on whose behalf they act.
+
+Decides that a broken mcp.yaml stops none of them: an emergency suspension must not wait for a half-edited file. The owner
+comes from the file where it is valid, else from the database where that records exactly one.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from remit.app import Database, Host, host_of
+from remit.cli.logs import configure_logging
+from remit.cli.next_steps import file_flag
+from remit.cli.terminal import Terminal
+from remit.core.addresses import nearest
+from remit.core.recorded import Recorded
+from remit.errors import ConfigError, UsageError
+
+if TYPE_CHECKING:
+    from remit.store.governance import Governance
+
+__all__ = ["Owned", "Reading", "open_owned", "open_reading", "unknown_id"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A database that is open for the readings that belong to no owner. `config` is where the user said the file is."""
+
+    host: Host
+    terminal: Terminal
+    config: Path
+    database: Database
+    desks: "Governance"
+
+    @property
+    def file_flag(self) -> str:
+        """` -f FILE` for a command that is told to the user; nothing for the file that is read anyway."""
+        return file_flag(self.config)
+
+    def now(self) -> datetime:
+        """The time of the host."""
+        return self.host.clock()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owned(Reading):
+    """The same for one owner. `workspace` is the file's; None where the file is not valid."""
+
+    owner: str
+    workspace: str | None
+
+    def recorded(self) -> Recorded:
+        """The recorded state of all owners."""
+        return self.database.recorded()[1]
+
+
+def open_reading(config: Path, *, colour: bool) -> Reading:
+    """Open the database that belongs to a file, without reading the file. Raises NoDatabase where there is none."""
+    configure_logging()
+    host = host_of()
+    database = host.database(config.absolute().parent)
+    return Reading(
+        host=host,
+        terminal=Terminal.of(colour=colour),
+        config=config,
+        database=database,
+        desks=database.governance(),
+    )
+
+
+def open_owned(config: Path, *, colour: bool) -> Owned:
+    """Open the database and find out the owner. Raises NoDatabase, and ConfigError where nobody can say who the owner is."""
+    reading = open_reading(config, colour=colour)
+    owner, workspace = _owner(reading)
+    return Owned(
+        host=reading.host,
+        terminal=reading.terminal,
+        config=config,
+        database=reading.database,
+        desks=reading.desks,
+        owner=owner,
+        workspace=workspace,
+    )
+
+
+def _owner(reading: Reading) -> tuple[str, str | None]:
+    from remit.config.loader import Loaded, load
+
+    result = load(reading.config)
+    if isinstance(result, Loaded):
+        return result.desired.owner, result.desired.workspace
+    _, recorded = reading.database.recorded()
+    owners = sorted({each.owner for each in recorded.workspaces.values()})
+    if len(owners) == 1:
+        reading.terminal.note(
+            f"note: {reading.config} is not valid (`remit validate{reading.file_flag}` says why); "
+            f"acting for the one owner that the database records"
+        )
+        return owners[0], None
+    told = "nobody yet" if not owners else f"{len(owners)} owners"
+    raise ConfigError(
+        f"the file is not valid, and the database records {told}: nobody can say who the owner is",
+        code="owner-unknown",
+        place=str(reading.config),
+        hint=f"mend the file (`remit validate{reading.file_flag}`), or name a valid one with -f: its `owner` counts",
+    )
+
+
+def unknown_id(what: str, wanted: str, known: Iterable[str], *, listed_by: str) -> UsageError:
+    """The error for an id that is nobody's, with the id that was probably meant."""
+    ids = sorted(known)
+    begun = [each for each in ids if len(wanted) >= 4 and each.startswith(wanted)]
+    near = begun[0] if len(begun) == 1 else nearest(wanted, ids)
+    return UsageError(
+        f"no {what} is called {wanted!r}", hint=f"did you mean {near}?" if near else f"`{listed_by}` lists them"
+    )

@@ -1,0 +1,118 @@
+"""`remit audit`: read it, prove it, take it out."""
+
+import json
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+
+import pytest
+
+from tests.cli.governed import Rows
+from tests.cli.workspace import Workspace, clean_environment
+
+
+@pytest.fixture
+def called(rows: Rows) -> Rows:
+    """A trail with one call that came back."""
+    rows.call(rows.start(), {"q": "x"}, output="found")
+    return rows
+
+
+def tamper(here: Workspace, statement: str) -> None:
+    """Write as somebody who owns the file would: the triggers that refuse it are dropped first."""
+    with closing(sqlite3.connect(here.folder / ".remit" / "remit.db")) as database, database:
+        triggers = database.execute("select name from sqlite_master where type = 'trigger'").fetchall()
+        for (name,) in triggers:
+            database.execute(f'drop trigger "{name}"')
+        database.execute(statement)
+
+
+def events(here: Workspace) -> list[dict[str, object]]:
+    return here.run("audit", "tail", "-n", "100", "--format", "json").document["events"]
+
+
+def test_the_tail_shows_the_newest_events_the_newest_last(here: Workspace, called: Rows):
+    kinds = [each["kind"] for each in events(here)]
+    assert kinds[-3:] == ["run_started", "call_intent", "call_outcome"]
+    assert [line.split()[1] for line in here.run("audit", "tail", "-n", "2").out.splitlines()] == kinds[-2:]
+
+
+def test_the_tail_of_a_trace_shows_its_events_alone(here: Workspace, called: Rows):
+    trace = here.run("runs", "list", "--format", "json").document["runs"][0]["trace_id"]
+    listed = here.run("audit", "tail", "--trace", trace, "--format", "json").document["events"]
+    assert [(each["kind"], each["trace_id"]) for each in listed] == [
+        ("run_started", trace),
+        ("call_intent", trace),
+        ("call_outcome", trace),
+    ]
+
+
+def test_an_untouched_trail_is_sound(here: Workspace, called: Rows):
+    ended = here.run("audit", "verify")
+    assert (ended.code, ended.out.splitlines()[-1][:6]) == (0, "sound:")
+    document = here.run("audit", "verify", "--format", "json").document
+    assert (document["sound"], document["damages"], document["unknown"]) == (True, [], [])
+    assert sum(chain["events"] for chain in document["chains"]) == len(events(here))
+
+
+def test_a_changed_event_is_named_by_chain_and_number(here: Workspace, called: Rows):
+    victim = next(each for each in events(here) if each["kind"] == "call_intent")
+    tamper(here, "update audit_events set actor = 'user:nobody' where kind = 'call_intent'")
+    ended = here.run("audit", "verify")
+    told = f"DAMAGED  chain {victim['writer']}, event {victim['seq']}: its content was changed"
+    assert (ended.code, told in ended.out) == (1, True)
+    document = here.run("audit", "verify", "--format", "json").document
+    assert (document["sound"], len(document["damages"])) == (False, 1)
+
+
+def test_a_removed_event_and_a_cut_tail_are_named(here: Workspace, called: Rows):
+    victim = next(each for each in events(here) if each["kind"] == "call_outcome")
+    head = f"{victim['writer']}:{victim['seq']}:{victim['digest']}"
+    assert here.run("audit", "verify", "--head", head).code == 0
+    tamper(here, "delete from audit_events where kind = 'call_outcome'")
+    assert here.run("audit", "verify").code == 0
+    ended = here.run("audit", "verify", "--head", head)
+    assert (ended.code, f"event {victim['seq']}: missing: the chain was cut before it" in ended.out) == (1, True)
+    assert "1 call without an outcome" in ended.out
+
+
+@pytest.mark.parametrize("head", ["", "w", "w:1", "w:x:" + "a" * 64, "w:1:abc", ":1:" + "a" * 64])
+def test_a_head_that_is_none_is_a_usage_error(here: Workspace, head: str):
+    assert here.run("audit", "verify", "--head", head).code == 64
+
+
+def test_an_export_holds_every_event_and_all_heads(here: Workspace, called: Rows):
+    *lines, last = map(json.loads, here.run("audit", "export").out.splitlines())
+    assert sorted(each["digest"] for each in lines) == sorted(str(each["digest"]) for each in events(here))
+    assert {each["type"] for each in lines} == {"event"}
+    heads = [f"{each['writer']}:{each['seq']}:{each['digest']}" for each in last["heads"]]
+    passed = [word for head in heads for word in ("--head", head)]
+    assert (last["type"], here.run("audit", "verify", *passed).code) == ("heads", 0)
+
+
+def test_an_export_goes_into_a_file_of_the_owner_alone(here: Workspace, called: Rows):
+    ended = here.run("audit", "export", "--out", "audit.jsonl")
+    file = here.folder / "audit.jsonl"
+    assert (ended.code, ended.out, file.stat().st_mode & 0o777) == (0, "", 0o600)
+    assert file.read_text("utf-8") == here.run("audit", "export").out
+    assert here.run("audit", "export", "--out", "no/such/folder/x").code == 1
+
+
+def test_a_reader_that_leaves_ends_the_export_quietly(here: Workspace, called: Rows):
+    words = f"{sys.executable} -m remit audit export | head -c 1; exit ${{PIPESTATUS[0]}}"
+    ended = subprocess.run(
+        ["bash", "-c", words], cwd=here.folder, env=clean_environment(), capture_output=True, timeout=60, check=False
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"{", b"")
+
+
+def test_the_trail_is_read_without_a_valid_file(here: Workspace, called: Rows):
+    here.write("version: [")
+    assert [here.run("audit", *words).code for words in (("tail",), ("verify",), ("export",))] == [0, 0, 0]
+
+
+def test_without_a_database_there_is_no_trail(here: Workspace):
+    for verb in ("tail", "verify", "export"):
+        ended = here.run("audit", verb)
+        assert (ended.code, "error no-database: " in ended.err) == (1, True)

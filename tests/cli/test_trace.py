@@ -1,0 +1,76 @@
+"""`remit trace`: what went over the wire in one turn."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from remit.core.canonical import JsonObject
+from remit.core.events import Direction, EventKind, ProtocolEvent
+from tests.cli.governed import Rows
+from tests.cli.workspace import Workspace
+
+NOON = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
+
+
+def event(trace: str, number: int, kind: EventKind, direction: Direction, body: JsonObject) -> ProtocolEvent:
+    return ProtocolEvent(
+        trace_id=trace,
+        connection_id=f"connection-of-{trace}",
+        server="issues",
+        sequence=number,
+        at=NOON + timedelta(milliseconds=number),
+        kind=kind,
+        direction=direction,
+        body=body,
+    )
+
+
+@pytest.fixture
+def traced(rows: Rows) -> Rows:
+    call: JsonObject = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "a\x1b[2J", "arguments": {}},
+    }
+    rows.record(
+        event("trace-one", 1, EventKind.OPEN, Direction.LOCAL, {"transport": "stdio"}),
+        event("trace-one", 2, EventKind.CALL, Direction.SENT, call),
+        event("trace-two", 1, EventKind.OPEN, Direction.LOCAL, {}),
+    )
+    return rows
+
+
+def test_a_trace_is_drawn_in_order_and_escaped(here: Workspace, traced: Rows):
+    ended = here.run("trace", "show", "trace-one")
+    assert ended.code == 0
+    assert ended.out.splitlines()[1:] == [
+        "    +0.000s   *   issues  open: transport stdio",
+        r"    +0.001s  -->  issues  tools/call #1  a\x1b[2J {}",
+        "2 events, 1 server",
+    ]
+    assert '          "arguments": {}' in here.run("trace", "show", "trace-one", "--full").out
+
+
+def test_the_document_holds_every_message_whole(here: Workspace, traced: Rows):
+    document = here.run("trace", "show", "trace-one", "--format", "json").document
+    assert (document["format_version"], document["trace_id"]) == ("1.0", "trace-one")
+    assert [each["sequence"] for each in document["events"]] == [1, 2]
+    assert document["events"][1]["body"]["params"] == {"name": "a\x1b[2J", "arguments": {}}
+
+
+def test_traces_are_listed(here: Workspace, traced: Rows):
+    listed = here.run("trace", "list", "--format", "json").document["traces"]
+    assert sorted((each["trace_id"], each["events"]) for each in listed) == [("trace-one", 2), ("trace-two", 1)]
+    assert "trace-one  2026-11-30T12:00:00Z  2 events" in here.run("trace", "list").out
+    assert len(here.run("trace", "list", "--limit", "1", "--format", "json").document["traces"]) == 1
+
+
+def test_an_unknown_trace_is_refused_with_the_one_that_was_meant(here: Workspace, traced: Rows):
+    ended = here.run("trace", "show", "trace-on")
+    assert (ended.code, "did you mean trace-one?" in ended.err) == (64, True)
+
+
+def test_a_trace_is_read_without_a_valid_file(here: Workspace, traced: Rows):
+    here.write("version: [")
+    assert here.run("trace", "show", "trace-one").code == 0
