@@ -1,8 +1,22 @@
 """remit: a declarative control plane for MCP tools.
 
-The package is used through the `remit` command; its parts are described in docs/architecture.md.
+Most people use the `remit` command. `remit.Runtime` is the governed runtime for a program of their own (docs/runtime.md).
 """
 
-__all__ = ["__version__"]
+from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from remit.version import __version__
+
+if TYPE_CHECKING:
+    from remit.app import Runtime
+
+__all__ = ["Runtime", "__version__"]
+
+
+def __getattr__(name: str) -> object:
+    # What a program does not use is not loaded, and `remit --help` uses none of it.
+    if name == "Runtime":
+        from remit.app import Runtime  # noqa: PLC0415 (as above)
+
+        return Runtime
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

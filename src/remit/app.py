@@ -4,14 +4,16 @@ The only module that knows which implementation stands behind which port, and th
 id. Decides nothing else; imports what it composes only when it is asked for it, so that a command pays for what it uses.
 """
 
+import asyncio
 import getpass
 import os
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,20 +21,26 @@ from remit.core.definition import Definition
 from remit.core.operations import Change
 from remit.core.ports import ServerLister, Store
 from remit.core.recorded import Recorded
-from remit.errors import NoDatabase, UsageError
+from remit.errors import ConfigError, NoDatabase, UsageError
 
 if TYPE_CHECKING:
+    from remit.config.loader import Loaded
     from remit.core.events import EventSink, ProtocolEvent
+    from remit.runtime.runtime import GovernedRuntime
     from remit.store.governance import Governance
     from remit.store.location import Location
 
-__all__ = ["Database", "Host", "NoCaches", "NoSink", "difference", "host_of"]
+__all__ = ["Database", "Host", "NoCaches", "NoSink", "Owner", "Runtime", "difference", "host_of", "owner_of"]
 
 DATABASE_VARIABLE = "REMIT_DATABASE_URL"
 EMBEDDED = Path(".remit") / "remit.db"
 """Where the embedded database lies, beside mcp.yaml."""
 
 GIT_SECONDS = 5.0
+
+DEFAULT_FILE = "mcp.yaml"
+_WRITER = "runtime"
+"""The audit chain of governed calls; every process that makes some adds to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +159,98 @@ class Database:
         from remit.store.database import create_or_upgrade
 
         return create_or_upgrade(self.location)
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """On whose behalf governed calls and the commands around them act. `loaded` is None where the file is not valid."""
+
+    name: str
+    loaded: "Loaded | None"
+
+
+def owner_of(config: Path, database: Database) -> Owner:
+    """The owner: the file's where it is valid, else the one owner that the database records.
+
+    So a half-edited mcp.yaml stops neither a call nor an emergency suspension; what is called is what was applied, and
+    that stands in the database. Raises ConfigError where nobody can say who the owner is, StoreError.
+    """
+    from remit.config.loader import Loaded, load
+
+    result = load(config)
+    if isinstance(result, Loaded):
+        return Owner(result.desired.owner, result)
+    _, recorded = database.recorded()
+    owners = sorted({each.owner for each in recorded.workspaces.values()})
+    if len(owners) == 1:
+        return Owner(owners[0], None)
+    told = "nobody yet" if not owners else f"{len(owners)} owners"
+    raise ConfigError(
+        f"the file is not valid, and the database records {told}: nobody can say who the owner is",
+        code="owner-unknown",
+        place=str(config),
+        hint=f"mend the file (`remit validate -f {config}`), or name a valid one: its `owner` counts",
+    )
+
+
+class Runtime:
+    """The library's way in: `async with remit.Runtime.open("mcp.yaml") as runtime`."""
+
+    @staticmethod
+    @asynccontextmanager
+    async def open(config: Path | str = DEFAULT_FILE, *, host: Host | None = None) -> "AsyncGenerator[GovernedRuntime]":
+        """The governed runtime over what was applied from a file; ends connections and child processes on leaving.
+
+        Raises NoDatabase, StoreError, ConfigError. Everything in it belongs to the running event loop.
+        """
+        # The folder is settled before anything is awaited: a program may change its own later.
+        file = Path(config)
+        runtime = await _opened(file, Path.cwd() / file.parent, host or host_of())
+        try:
+            yield runtime
+        finally:
+            await runtime.close()
+
+
+async def _opened(config: Path, base_dir: Path, host: Host) -> "GovernedRuntime":
+    from remit.runtime.runtime import GovernedRuntime, RuntimePorts
+    from remit.runtime.telemetry import spans_of_host
+    from remit.store.journal import open_journal
+    from remit.upstream.calling import McpConnections
+    from remit.upstream.schema_check import compile_schema
+
+    database = host.database(base_dir)
+    governance = await asyncio.to_thread(database.governance)
+    owner = await asyncio.to_thread(owner_of, config, database)
+    journal = await asyncio.to_thread(
+        open_journal, database.location, writer=_WRITER, new_id=host.new_id, clock=host.clock
+    )
+    if owner.loaded is not None:
+        kept = timedelta(days=owner.loaded.desired.trace_days)
+        await asyncio.to_thread(governance.traces.drop_traces, host.clock() - kept)
+    connections = McpConnections(
+        environ=host.environ,
+        base_dir=base_dir,
+        python=host.python,
+        clock=host.clock,
+        new_id=host.new_id,
+        sink=journal,
+        link=journal.link,
+    )
+    return GovernedRuntime(
+        RuntimePorts(
+            owner=owner.name,
+            grants=governance,
+            ledger=journal.ledger,
+            journal=journal,
+            connections=connections,
+            compile=compile_schema,
+            diff=difference,
+            clock=host.clock,
+            new_id=host.new_id,
+            spans=spans_of_host(),
+        )
+    )
 
 
 def difference(before: Definition, after: Definition) -> tuple[Change, ...]:

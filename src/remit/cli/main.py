@@ -15,7 +15,7 @@ from types import FrameType
 import click
 from click.shell_completion import CompletionItem
 
-from remit import __version__
+from remit.version import __version__
 
 __all__ = ["cli", "main"]
 

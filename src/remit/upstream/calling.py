@@ -87,6 +87,10 @@ class McpServerConnection:
         """A complete listing on the session that calls use, at most `max_age` seconds old, made anew within `timeout`."""
         return await self._contracts.contract(max_age=max_age, timeout=timeout, trace_id=trace_id)
 
+    def known(self) -> RemoteContract | None:
+        """The newest listing of the session that is open now, whatever its age; None where there is none. No network."""
+        return self._contracts.known()
+
     async def call(self, call: RemoteCall) -> RemoteAnswer:
         """Carry a call out. Cancelling the awaiting task cancels the call on the server and returns at once."""
         ticket = Ticket(trace_id=call.trace_id, full=call.full_record)

@@ -81,6 +81,11 @@ class ContractKeeper:
             detail = f"no complete listing within {timeout:g} s"
             return RemoteContract(live=Unreachable(reason=UnreachableReason.TIMEOUT, detail=detail), session=NO_SESSION)
 
+    def known(self) -> RemoteContract | None:
+        """The kept listing of the session that is open now, whatever its age; None where there is none."""
+        kept = self._kept
+        return None if kept is None or kept.contract.session != self._client.session else kept.contract
+
     def close(self) -> None:
         """End a listing that is under way."""
         if self._flight is not None:

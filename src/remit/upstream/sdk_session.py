@@ -37,7 +37,6 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from remit import __version__
 from remit.core.canonical import JsonObject
 from remit.core.live import Era, ServerIdentity, UnreachableReason
 from remit.upstream.faults import SERVER_GONE, Fault
@@ -46,6 +45,7 @@ from remit.upstream.marked_errors import fault_of_error
 from remit.upstream.recorder import Recorder
 from remit.upstream.tap import ReadTap, WriteTap
 from remit.upstream.tickets import Ticket
+from remit.version import __version__
 
 __all__ = ["RPC_ERROR", "Answered", "Negotiated", "SdkSession", "quiet_sdk_logging"]
 
