@@ -9,6 +9,8 @@ Streamable HTTP on /mcp in both eras, legacy SSE on /sse, an OAuth token endpoin
 import itertools
 import json
 import queue
+import select
+import socket
 import ssl
 import threading
 from collections.abc import Mapping, Sequence
@@ -17,7 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
 from urllib.parse import parse_qs
 
-__all__ = ["ECHO", "HttpServer", "Raw", "Seen"]
+__all__ = ["ECHO", "LOST", "HttpServer", "Raw", "Seen"]
 
 ECHO: dict[str, Any] = {"name": "echo", "description": "Echo", "inputSchema": {"type": "object"}}
 _CACHE: dict[str, Any] = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
@@ -48,12 +50,16 @@ class Raw:
     claimed: int | None = None
 
 
+LOST = Raw(404, b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Session not found"}}')
+"""How an unknown session is answered."""
+
+
 class HttpServer:
     """Options are attributes and may be changed while it runs.
 
     `answer_on` maps a method to a Raw answer, `answer_at` a path, `stall_on` holds methods that are answered only when `go_on` is
-    set or the server stops, `before` maps a method to events that go before its answer, where that is an event,
-    `sessions` is whether legacy sessions are kept (404 for an unknown one), `sse` whether answers are event streams.
+    set or the server stops (`hung_up` gets those whose client went away meanwhile), `before` maps a method to events that go before its answer, where that is an event,
+    `sessions` is whether legacy sessions are kept (`lost` is the answer for an unknown one), `sse` whether answers are event streams.
     """
 
     def __init__(
@@ -69,7 +75,9 @@ class HttpServer:
         stall_on: Sequence[str] = (),
         token: Raw | None = None,
         tls: ssl.SSLContext | None = None,
+        port: int = 0,
     ):
+        self._wanted = port
         self.tls = tls
         self.era = era
         self.tools = tools
@@ -82,7 +90,9 @@ class HttpServer:
         self.before: dict[str, bytes] = {}
         self.stall_on = set(stall_on)
         self.token = token
+        self.lost = LOST
         self.seen: list[Seen] = []
+        self.hung_up: list[str] = []
         self.known: set[str] = set()
         self.streams: dict[str, queue.Queue[bytes]] = {}
         self.numbers = itertools.count(1)
@@ -91,7 +101,7 @@ class HttpServer:
 
     def __enter__(self) -> "HttpServer":
         handler = type("Handler", (_Handler,), {"owner": self})
-        self._http = _Listener(("127.0.0.1", 0), handler)
+        self._http = _Listener(("127.0.0.1", self._wanted), handler)
         if self.tls:
             self._http.socket = self.tls.wrap_socket(self._http.socket, server_side=True)
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
@@ -158,6 +168,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
+        if self.owner.stopping.is_set():
+            # A connection that was kept alive ends with the server.
+            self.close_connection = True
+            return
         if self.path == "/token":
             form = {key: values[0] for key, values in parse_qs(body.decode()).items()}
             self._note(form)
@@ -205,11 +219,21 @@ class _Handler(BaseHTTPRequestHandler):
         elif "id" not in message:
             self._send(Raw(202))
         elif self._is_lost(method):
-            self._send(Raw(404, b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Session not found"}}'))
+            self._send(owner.lost)
         else:
-            if method in owner.stall_on:
-                owner.go_on.wait(30)
+            if method in owner.stall_on and not self._waits():
+                owner.hung_up.append(method)
+                return
             self._send(self._answer(message))
+
+    def _waits(self) -> bool:
+        """Wait for `go_on`. False where the client went away first."""
+        while not self.owner.go_on.wait(0.02):
+            readable, _, _ = select.select([self.connection], [], [], 0)
+            if readable and not self.connection.recv(1, socket.MSG_PEEK):
+                self.close_connection = True
+                return False
+        return True
 
     def _is_lost(self, method: str) -> bool:
         if not self.owner.sessions or method in ("initialize", "server/discover"):

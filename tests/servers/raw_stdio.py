@@ -6,6 +6,7 @@ The only argument is a JSON object of options, or `@FILE` with one, read at the 
     tools         the tools to list (default: one tool `echo`)
     page_size     tools per page (default: all)
     say           {method: text}: write this text to stdout before answering the method; "" as method: at the start
+    bytes         {method: hex}: write these bytes before answering the method
     flood         {method: bytes}: write so many bytes without a line end before answering the method
     notify        {method: bytes}: send a notification of at least so many bytes before answering the method
     endless_on    [method]: answer it with a line that never ends
@@ -14,6 +15,8 @@ The only argument is a JSON object of options, or `@FILE` with one, read at the 
     silent_on     [method]: never answer it
     error_on      {method: [code, message]}: answer with this JSON-RPC error
     answer_on     {method: result}: answer with this instead
+    frames        {method: [message]}: send these before answering the method; the text "{id}" in them is the request's id
+    close_on      [method]: close stdout instead of answering it, and stay
     error_on_page number of the page of tools/list (from 1) that is answered with an error
     cursor        "endless" or "same"
     stderr        text for stderr at the start
@@ -21,8 +24,13 @@ The only argument is a JSON object of options, or `@FILE` with one, read at the 
     methods       file that gets a line for each message
     children      file that gets the numbers of two children, one of them in a session of its own
     stay          true: ignore SIGTERM and the end of stdin
+    progress_every  seconds between these notifications; 0 (default) is at once
+    progress_step   by how much each of them is more than the one before (default: 1)
+    progress_token  the token that they carry (default: the one of the request)
+    progress_flood  seconds for which tools/call sends progress as fast as it can
     call_seconds  how long tools/call takes; an argument `padding` is how many bytes its result has besides
     progress      number of progress notifications during tools/call
+    environ       true: the result of tools/call names the variables of the environment
     env_in        variable whose value is put into the description of every tool, serverInfo and instructions
 """
 
@@ -33,7 +41,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 ECHO = {"name": "echo", "description": "Echo", "inputSchema": {"type": "object"}}
 
@@ -70,11 +78,11 @@ def _take(message: dict[str, Any], options: dict[str, Any]) -> None:
     if method in options.get("die_on", {}):
         sys.stdout.flush()
         os._exit(options["die_on"][method])
-    _write(options.get("say", {}).get(method, "") + "x" * options.get("flood", {}).get(method, 0))
-    if method in options.get("notify", {}):
-        padding = "x" * options["notify"][method]
-        _send({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": padding}})
+    _say_before(method, message.get("id"), options)
     if "id" not in message or method in options.get("silent_on", []):
+        return
+    if method in options.get("close_on", []):
+        os.close(sys.stdout.fileno())
         return
     answer = {"jsonrpc": "2.0", "id": message["id"], **_outcome(message, options)}
     if options.get("id_last"):
@@ -84,6 +92,24 @@ def _take(message: dict[str, Any], options: dict[str, Any]) -> None:
         while True:
             _write(', "more": "' + "x" * 1_000_000 + '"')
     _send(answer)
+
+
+def _say_before(method: str, request_id: Any, options: dict[str, Any]) -> None:
+    _write(options.get("say", {}).get(method, "") + "x" * options.get("flood", {}).get(method, 0))
+    if method in options.get("notify", {}):
+        padding = "x" * options["notify"][method]
+        _send({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": padding}})
+    if method in options.get("bytes", {}):
+        sys.stdout.buffer.write(bytes.fromhex(options["bytes"][method]))
+        sys.stdout.buffer.flush()
+    for frame in options.get("frames", {}).get(method, []):
+        _send(_filled(frame, request_id))
+
+
+def _filled(value: Any, request_id: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _filled(inner, request_id) for key, inner in cast("dict[str, Any]", value).items()}
+    return request_id if value == "{id}" else value
 
 
 def _outcome(message: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
@@ -135,24 +161,30 @@ def _tools(options: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _call(params: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
     steps = options.get("progress", 0)
-    token = params.get("_meta", {}).get("progressToken")
+    token = options.get("progress_token", params.get("_meta", {}).get("progressToken"))
     for step in range(steps):
-        _send(
-            {
-                "jsonrpc": "2.0",
-                "method": "notifications/progress",
-                "params": {"progressToken": token, "progress": step + 1, "total": steps, "message": "working"},
-            }
-        )
+        time.sleep(options.get("progress_every", 0))
+        _send(_progress(token, (step + 1) * options.get("progress_step", 1), steps))
+    ends = time.monotonic() + options.get("progress_flood", 0)
+    while time.monotonic() < ends:
+        steps += 1
+        _write("".join(json.dumps(_progress(token, steps * 100 + step, None)) + "\n" for step in range(100)))
     time.sleep(options.get("call_seconds", 0))
     arguments = params.get("arguments")
     answer = {"arguments": arguments, "pid": os.getpid()}
+    if options.get("environ"):
+        answer["environ"] = sorted(os.environ)
     padding = {"padding": "x" * arguments["padding"]} if arguments and "padding" in arguments else {}
     return {
         "content": [{"type": "text", "text": json.dumps(answer)}],
         "structuredContent": {**answer, **padding},
         **_CACHE,
     }
+
+
+def _progress(token: Any, progress: int, total: int | None) -> dict[str, Any]:
+    params = {"progressToken": token, "progress": progress, "total": total, "message": "working"}
+    return {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
 
 
 def _send(message: dict[str, Any]) -> None:

@@ -194,6 +194,7 @@ class RemoteMcpClient:
             return await job.answer
         finally:
             patience.end()
+            request.ticket.forget()
             self._circuit.left(job)
             self._jobs.discard(job)
             if not job.answer.cancel() and not job.answer.cancelled():

@@ -241,7 +241,11 @@ class HttpTransport(httpx2.AsyncBaseTransport):
         code = _rpc_error_code(body) if kind == "application/json" and status >= HTTPStatus.BAD_REQUEST else None
         if _SESSION_HEADER in request.headers and _forgets_session(status, code, body):
             detail = "the server does not know the session any more"
-            raise _Failed(_Happened(reason=UnreachableReason.PROTOCOL, detail=detail, code=SESSION_LOST, status=status))
+            raise _Failed(
+                _Happened(
+                    reason=UnreachableReason.PROTOCOL, detail=detail, code=SESSION_LOST, status=status, refused=True
+                )
+            )
         if status >= HTTPStatus.BAD_REQUEST and code is None:
             raise _Failed(_refused(status, body))
         if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:

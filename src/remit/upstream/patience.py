@@ -19,13 +19,13 @@ class Patience:
         self._idle = idle
         self._heard: float | None = None
         self._on_over = on_over
-        self._timer = self._loop.call_at(self._total_at, self._look)
+        # The earliest end that there can be; a look that comes too early only puts it off.
+        due = self._total_at if idle is None else min(self._total_at, self._loop.time() + idle)
+        self._timer = self._loop.call_at(due, self._look)
 
     def sent(self) -> None:
         """The request goes out: the first silence begins."""
-        if self._idle is not None and self._heard is None:
-            self._heard = self._loop.time()
-            self._wait()
+        self._heard = self._loop.time()
 
     def heard(self) -> None:
         """The server gave a sign."""
@@ -35,21 +35,12 @@ class Patience:
         """Nobody waits any more."""
         self._timer.cancel()
 
-    def _idle_at(self) -> float | None:
-        return None if self._idle is None or self._heard is None else self._heard + self._idle
-
-    def _wait(self) -> None:
-        idle_at = self._idle_at()
-        self._timer.cancel()
-        due = self._total_at if idle_at is None else min(self._total_at, idle_at)
-        self._timer = self._loop.call_at(due, self._look)
-
     def _look(self) -> None:
         now = self._loop.time()
-        idle_at = self._idle_at()
+        idle_at = self._total_at if self._idle is None else (now if self._heard is None else self._heard) + self._idle
         if now >= self._total_at:
             self._on_over(False)
-        elif idle_at is not None and now >= idle_at:
+        elif now >= idle_at:
             self._on_over(True)
         else:
-            self._wait()
+            self._timer = self._loop.call_at(min(self._total_at, idle_at), self._look)

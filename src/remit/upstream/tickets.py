@@ -47,6 +47,11 @@ class Ticket:
         self.handed = True
         self.on_handed()
 
+    def forget(self) -> None:
+        """Nobody waits for the request any more, so nobody is told."""
+        # Also the end of a cycle of references, which would be left to the garbage collector with every call.
+        self.on_handed = self.on_progress = self.on_sign = _nothing
+
 
 class Tickets:
     """The requests of one session. Bounded: the client lets only so many run, and only so many ended ones are kept."""
