@@ -14,7 +14,7 @@ from remit.core.canonical import Json, JsonObject, sha256_hex
 __all__ = ["body_of", "digested"]
 
 _READABLE = {
-    "params": ("name", "requestId", "progressToken", "progress", "total"),
+    "params": ("name", "progressToken", "progress", "total"),
     "result": ("isError",),
     "error": ("code",),
 }

@@ -339,6 +339,7 @@ class Connector:
         return f"; stderr ends with: {text[-_STDERR_SHOWN:]}" if text else ""
 
     def _closed(self) -> None:
+        self._recorder.count_up()
         stdio = self._stdio
         if stdio is None:
             self._recorder.fact(EventKind.CLOSE)

@@ -16,7 +16,7 @@ from remit.core.canonical import Json, JsonObject
 from remit.core.events import Direction, EventKind, EventSink, ProtocolEvent
 from remit.upstream.bodies import body_of, digested
 from remit.upstream.redaction import Redactor
-from remit.upstream.tickets import Ticket, Tickets
+from remit.upstream.tickets import CANCELLED, Ticket, Tickets
 
 __all__ = ["NOTIFICATIONS_RECORDED", "Recorder"]
 
@@ -74,7 +74,7 @@ class Recorder:
         body = body_of(message)
         if not isinstance(message, JSONRPCResponse) or direction is Direction.SENT:
             body = self.redactor.object(body)
-        if ticket is not None and not ticket.full:
+        if ticket is not None and not ticket.full and body.get("method") != CANCELLED:
             body = digested(body)
         self._record(kind, direction, body, self._trace_of(ticket))
 
@@ -85,6 +85,12 @@ class Recorder:
             facts: JsonObject = {"id": request_id, "left_out": ticket.noted - NOTIFICATIONS_RECORDED}
             self._record(EventKind.NOTIFICATION, Direction.LOCAL, facts, self._trace_of(ticket))
 
+    def count_up(self) -> None:
+        """What was left out of the notifications that belong to no request is said."""
+        noted, self._noted = self._noted, 0
+        if noted > NOTIFICATIONS_RECORDED:
+            self.fact(EventKind.NOTIFICATION, left_out=noted - NOTIFICATIONS_RECORDED)
+
     def _trace_of(self, ticket: Ticket | None) -> str:
         return self.trace_id if ticket is None or ticket.trace_id is None else ticket.trace_id
 
@@ -93,9 +99,8 @@ class Recorder:
             ticket.noted += 1
             return ticket.noted <= NOTIFICATIONS_RECORDED
         if (moment := time.monotonic()) >= self._noted_until:
-            if self._noted > NOTIFICATIONS_RECORDED:
-                self.fact(EventKind.NOTIFICATION, left_out=self._noted - NOTIFICATIONS_RECORDED)
-            self._noted, self._noted_until = 0, moment + _FLOOD_SECONDS
+            self.count_up()
+            self._noted_until = moment + _FLOOD_SECONDS
         self._noted += 1
         return self._noted <= NOTIFICATIONS_RECORDED
 

@@ -20,9 +20,8 @@ from mcp_types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest
 from remit.core.canonical import JsonObject
 from remit.core.events import Direction
 from remit.upstream.recorder import Recorder
-from remit.upstream.tickets import PROGRESS
+from remit.upstream.tickets import CANCELLED, PROGRESS
 
-_CANCELLED = "notifications/cancelled"
 _LIST_CHANGED = "notifications/tools/list_changed"
 
 __all__ = ["ReadSide", "ReadTap", "WriteSide", "WriteTap"]
@@ -90,7 +89,7 @@ class ReadTap:
                 return item
             self._restore(item.message)
             self._recorder.message(Direction.RECEIVED, item.message)
-            if not isinstance(item.message, JSONRPCNotification) or item.message.method == _CANCELLED:
+            if not isinstance(item.message, JSONRPCNotification) or item.message.method == CANCELLED:
                 return item
             self._take(item.message)
 

@@ -14,9 +14,10 @@ from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCNotification, JSONRPC
 from remit.core.canonical import JsonObject
 from remit.core.events import Direction
 
-__all__ = ["PROGRESS", "Ticket", "Tickets"]
+__all__ = ["CANCELLED", "PROGRESS", "Ticket", "Tickets"]
 
 PROGRESS = "notifications/progress"
+CANCELLED = "notifications/cancelled"
 _ENDED_KEPT = 1_000
 
 

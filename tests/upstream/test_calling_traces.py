@@ -1,0 +1,188 @@
+"""The protocol trace of calls: each event under the turn that caused it, values left out where that is wanted."""
+
+import asyncio
+import json
+from dataclasses import replace
+
+from remit.core.events import Direction, EventKind, ProtocolEvent
+from tests.servers.http_server import HttpServer
+from tests.upstream.calls import a_call, connections, contract_of, fault, limited, recorded, said, until
+from tests.upstream.support import SECRET, KeptEvents, raw_server
+
+
+def told(events: list[ProtocolEvent]) -> list[str]:
+    return [f"{event.trace_id} {event.kind.value} {event.direction.value}" for event in events]
+
+
+def test_events_belong_to_the_turn_that_caused_them_and_every_other_turn_is_linked():
+    sink, links = KeptEvents(), list[tuple[str, str]]()
+
+    async def main() -> None:
+        async with connections(sink=sink, links=links) as every:
+            connection = every.of(recorded(raw_server(era="modern", progress=1)))
+            await contract_of(connection, trace_id="opened")
+            for trace_id in ("opened", "first", "second", "first"):
+                said(await connection.call(replace(a_call(), trace_id=trace_id)))
+
+    asyncio.run(main())
+    handshake = ["open local", "probe sent", "probe received", "handshake local", "page sent", "page received"]
+    call = ["call sent", "notification received", "call received"]
+    expected = [
+        ("opened", handshake + call),
+        ("first", call),
+        ("second", call),
+        ("first", call),
+        ("opened", ["close local"]),
+    ]
+    assert told(sink.events) == [f"{trace} {event}" for trace, events in expected for event in events]
+    assert links == [("first", "connection-1"), ("second", "connection-1")]
+    assert [event.sequence for event in sink.events] == list(range(1, len(sink.events) + 1))
+
+
+def test_calls_at_the_same_time_keep_their_traces_apart():
+    sink = KeptEvents()
+
+    async def main() -> None:
+        async with connections(sink=sink) as every:
+            connection = every.of(recorded(raw_server(progress=2)))
+            await contract_of(connection)
+            calls = (connection.call(replace(a_call(n=n), trace_id=f"turn-{n}")) for n in range(8))
+            await asyncio.gather(*calls)
+
+    asyncio.run(main())
+    for n in range(8):
+        mine = [event for event in sink.events if event.trace_id == f"turn-{n}"]
+        ids = {str(event.body.get("id")) for event in mine if event.kind is EventKind.CALL}
+        assert (len(mine), len(ids)) == (4, 1)
+
+
+def test_a_cancelled_notification_and_a_late_answer_belong_to_the_call():
+    sink = KeptEvents()
+
+    async def main() -> None:
+        async with connections(sink=sink) as every:
+            connection = every.of(recorded(raw_server(call_seconds=0.3)))
+            await contract_of(connection)
+            assert fault(await connection.call(replace(limited(0.1, 5), trace_id="late"))) == ("timeout_idle", "lost")
+            await until(lambda: told(sink.events)[-1].endswith("call received"))
+
+    asyncio.run(main())
+    mine = [event for event in sink.events if event.trace_id == "late"]
+    assert told(mine) == ["late call sent", "late notification sent", "late call received"]
+
+
+def test_each_opening_is_a_connection_of_its_own_in_the_trace_of_the_turn_that_caused_it():
+    sink, links = KeptEvents(), list[tuple[str, str]]()
+
+    async def main() -> None:
+        async with connections(sink=sink, links=links) as every:
+            connection = every.of(recorded(raw_server(die_on={"tools/call": 1})))
+            for trace_id in ("one", "two"):
+                assert fault(await connection.call(replace(a_call(), trace_id=trace_id))) == ("server_gone", "lost")
+                await until(lambda: sink.events[-1].kind is EventKind.CLOSE)
+
+    asyncio.run(main())
+    opened = [(e.trace_id, e.connection_id, e.sequence) for e in sink.events if e.kind is EventKind.OPEN]
+    assert (opened, links) == ([("one", "connection-1", 1), ("two", "connection-2", 1)], [])
+
+
+def test_a_shared_listing_belongs_to_the_turn_that_asked_first():
+    sink = KeptEvents()
+
+    async def main() -> None:
+        async with connections(sink=sink) as every:
+            connection = every.of(recorded(raw_server()))
+            said(await connection.call(replace(a_call(), trace_id="caller")))
+            await asyncio.gather(*(contract_of(connection, trace_id=trace) for trace in ("asks", "joins")))
+
+    asyncio.run(main())
+    assert [e.trace_id for e in sink.events if e.kind is EventKind.PAGE] == ["asks", "asks"]
+
+
+def test_a_call_whose_values_are_not_kept_leaves_digests_and_sizes():
+    sink = KeptEvents()
+
+    async def main() -> None:
+        async with connections(sink=sink) as every:
+            connection = every.of(recorded(raw_server(progress=1)))
+            answer = await connection.call(replace(a_call(patient="dummy-patient"), full_record=False))
+            assert said(answer)["arguments"] == {"patient": "dummy-patient"}
+            said(await connection.call(a_call(patient="dummy-other")))
+
+    asyncio.run(main())
+    calls = [event.body for event in sink.events if event.kind is EventKind.CALL]
+    sent, received = calls[0], calls[1]
+    assert "dummy-patient" not in sink.text()
+    assert "dummy-other" in sink.text()
+    params, result = sent["params"], received["result"]
+    assert isinstance(params, dict)
+    assert isinstance(result, dict)
+    assert (sent["method"], params["name"], sorted(params)) == ("tools/call", "echo", ["bytes", "name", "sha256"])
+    assert (received["id"], sorted(result), len(str(result["sha256"]))) == (sent["id"], ["bytes", "sha256"], 64)
+    progress = next(e.body for e in sink.events if e.kind is EventKind.NOTIFICATION)
+    assert "working" not in json.dumps(progress)
+
+
+def test_an_rpc_error_of_a_call_whose_values_are_not_kept_leaves_its_code():
+    sink = KeptEvents()
+
+    async def main() -> None:
+        async with connections(sink=sink) as every:
+            connection = every.of(recorded(raw_server(error_on={"tools/call": [-32000, "dummy-patient is ill"]})))
+            await connection.call(replace(a_call(), full_record=False))
+
+    asyncio.run(main())
+    received = [e.body for e in sink.events if e.kind is EventKind.CALL and e.direction is Direction.RECEIVED]
+    error = received[0]["error"]
+    assert isinstance(error, dict)
+    assert (error["code"], "message" in error) == (-32000, False)
+
+
+def test_a_secret_is_masked_in_errors_progress_and_events():
+    sink, seen = KeptEvents(), list[str]()
+
+    async def keep(progress: object) -> None:
+        seen.append(str(progress))
+
+    async def main() -> None:
+        params = {"progressToken": "{id}", "progress": 1, "message": f"with {SECRET}"}
+        frame = {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
+        refused = {"tools/call": [-32000, f"bad token {SECRET}"]}
+        async with connections(sink=sink, environ={"IT": SECRET}) as every:
+            server = raw_server(frames={"tools/call": [frame]}, error_on=refused)
+            connection = every.of(recorded(server, env={"TOKEN": "${env:IT}"}))
+            answer = await connection.call(replace(a_call(said=SECRET), on_progress=keep))
+            assert "bad token ***" in str(answer)
+            await until(lambda: len(seen) == 1)
+
+    asyncio.run(main())
+    assert ("with ***" in seen[0], SECRET in sink.text() + str(seen)) == (True, False)
+
+
+def test_notifications_of_no_request_are_recorded_up_to_a_limit():
+    sink = KeptEvents()
+
+    async def main() -> None:
+        async with connections(sink=sink) as every:
+            connection = every.of(recorded(raw_server(frames={"tools/call": [LOG] * 600})))
+            for _ in range(3):
+                said(await connection.call(a_call()))
+
+    asyncio.run(main())
+    noted = [event for event in sink.events if event.kind is EventKind.NOTIFICATION]
+    assert (len(noted), noted[-1].body) == (1_000 + 1, {"left_out": 800})
+
+
+LOG = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "x"}}
+
+
+def test_a_sink_gets_the_events_of_http_calls_too():
+    sink = KeptEvents()
+
+    async def main() -> None:
+        with HttpServer(era="modern") as it:
+            async with connections(sink=sink) as every:
+                await every.of(recorded(it.url)).call(a_call())
+
+    asyncio.run(main())
+    assert told(sink.events)[-3:] == ["trace-call call sent", "trace-call call received", "trace-call close local"]
