@@ -21,7 +21,7 @@ from remit.core.gatekeeper import Deny
 from remit.core.remote_ports import Delivery, OnProgress, RemoteAnswer, RemoteFault, RemoteResult
 from remit.errors import StoreError
 from remit.runtime.abi import ToolResultEnvelope
-from remit.runtime.case import Case
+from remit.runtime.case import Case, call_seconds
 from remit.runtime.durable import durable
 from remit.runtime.ending import Ending, cancelled_ending, ending_of, failed_ending, is_worth_repeating
 from remit.runtime.mcp_executor import Limits, McpToolExecutor
@@ -104,7 +104,7 @@ class Carriage:
         on_progress: OnProgress | None,
     ) -> RemoteAnswer:
         tool, session = case.tool, case.session
-        deadline = started + _seconds(case)
+        deadline = started + call_seconds(tool, case.call)
         while True:
             remaining = deadline - time.monotonic()
             if remaining <= 0:
@@ -177,14 +177,9 @@ class Carriage:
         )
 
 
-def _seconds(case: Case) -> float:
-    own = case.tool.server.connection.call_timeout_seconds
-    wanted = case.call.timeout_seconds
-    return own if wanted is None else min(own, wanted)
-
-
 def _too_late(case: Case) -> RemoteFault:
-    message = f"{case.facts.server}: the time of this call ({_seconds(case):g} s) was over before it could be sent"
+    seconds = call_seconds(case.tool, case.call)
+    message = f"{case.facts.server}: the time of this call ({seconds:g} s) was over before it could be sent"
     return RemoteFault(code=FailureCode.TIMEOUT_ABSOLUTE, message=message, delivery=Delivery.NOT_SENT)
 
 

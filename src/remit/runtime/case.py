@@ -17,7 +17,7 @@ from remit.core.gatekeeper import Contract, Decision, ToolFacts
 from remit.runtime.abi import Principal, ToolCallEnvelope
 from remit.runtime.grant_cache import HeldGrants, is_coherent
 
-__all__ = ["Arguments", "Case", "RunIdentity", "call_facts", "tool_facts"]
+__all__ = ["Arguments", "Case", "RunIdentity", "call_facts", "call_seconds", "tool_facts"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +98,12 @@ class Case:
             envelope_digest=facts.envelope_digest,
             arguments=self.arguments.text,
         )
+
+
+def call_seconds(tool: GrantedTool, call: ToolCallEnvelope) -> float:
+    """The absolute limit of a call: the server's, or the caller's own where that is tighter."""
+    own = tool.server.connection.call_timeout_seconds
+    return own if call.timeout_seconds is None else min(own, call.timeout_seconds)
 
 
 @lru_cache(maxsize=1_000)

@@ -34,12 +34,12 @@ from remit.core.canonical import JsonObject
 from remit.core.envelope import UnknownArguments
 from remit.core.gatekeeper import Allow, AskHuman, ContractSame, Decision, Deny, decide
 from remit.core.remote_ports import OnProgress
-from remit.errors import RemitError
+from remit.errors import RemitError, UsageError
 from remit.runtime.abi import ToolCallEnvelope, ToolResultEnvelope, failure
 from remit.runtime.answers import approval_denied, approval_required, never_sent, refusal_of, replayed
 from remit.runtime.arguments_model import ArgumentChecks
 from remit.runtime.carriage import Carriage
-from remit.runtime.case import Arguments, Case, RunIdentity, call_facts, tool_facts
+from remit.runtime.case import Arguments, Case, RunIdentity, call_facts, call_seconds, tool_facts
 from remit.runtime.durable import durable
 from remit.runtime.grant_cache import GrantCache, HeldGrants
 from remit.runtime.mcp_executor import McpToolExecutor
@@ -89,7 +89,10 @@ class GovernedExecutor:
         self, executor: McpToolExecutor, call: ToolCallEnvelope, started: float, on_progress: OnProgress | None
     ) -> ToolResultEnvelope:
         try:
-            return await self._decided(executor, call, started, on_progress)
+            try:
+                return await self._decided(executor, call, started, on_progress)
+            except UsageError as error:
+                return await self._without_assistant(call, error)
         except RemitError as error:
             return failure(
                 FailureCode.NOT_RECORDED, f"the call cannot be recorded, so it does not go out ({error.code})"
@@ -97,12 +100,23 @@ class GovernedExecutor:
         except Exception as error:  # noqa: BLE001 (the promise of this method: a failure is an answer, never an exception)
             return failure(FailureCode.INTERNAL_ERROR, f"remit failed in a way it should not ({type(error).__name__})")
 
+    async def _without_assistant(self, call: ToolCallEnvelope, error: UsageError) -> ToolResultEnvelope:
+        """The assistant was deleted while its run went on: nothing is granted any more, and that is recorded too."""
+        body: JsonObject = {
+            "gen_ai.tool.name": call.name,
+            "gen_ai.tool.call.id": call.tool_call_id,
+            "remit.outcome": "denied",
+            "error.type": FailureCode.UNKNOWN_TOOL.value,
+        }
+        await durable(self._with.journal.note(self._fact(AuditKind.CALL_DENIED, call, body)))
+        return failure(FailureCode.UNKNOWN_TOOL, error.message)
+
     async def _decided(
         self, executor: McpToolExecutor, call: ToolCallEnvelope, started: float, on_progress: OnProgress | None
     ) -> ToolResultEnvelope:
         arguments = Arguments.of(call.arguments)
         for _ in range(_DECISIONS):
-            case = await self._case(executor, call, arguments)
+            case = await self._case(executor, call, arguments, started)
             result = await self._settled(executor, case, started, on_progress)
             if result is not None:
                 return result
@@ -111,11 +125,12 @@ class GovernedExecutor:
 
     # --- deciding -------------------------------------------------------------------------------------------------------
 
-    async def _case(self, executor: McpToolExecutor, call: ToolCallEnvelope, arguments: Arguments) -> Case:
+    async def _case(
+        self, executor: McpToolExecutor, call: ToolCallEnvelope, arguments: Arguments, started: float
+    ) -> Case:
         grants = await self._with.grants.of(self._run.assistant)
-        granted = grants.tool(executor.tool)
-        tool = granted or executor.tool
-        decision, session = await self._gate(executor, call, arguments, grants, granted)
+        tool = grants.tool(executor.tool) or executor.tool
+        decision, session = await self._gate(executor, call, arguments, grants, started)
         facts = call_facts(
             self._run, call, tool, grants, arguments, action_id=self._with.new_id(), at=self._with.clock()
         )
@@ -129,8 +144,9 @@ class GovernedExecutor:
         call: ToolCallEnvelope,
         arguments: Arguments,
         grants: HeldGrants,
-        tool: GrantedTool | None,
+        started: float,
     ) -> tuple[Decision, int | None]:
+        tool = grants.tool(executor.tool)
         if tool is None:
             return Deny(FailureCode.UNKNOWN_TOOL, "this tool is no longer attached to the assistant"), None
         objection = self._objection(arguments, tool)
@@ -138,7 +154,8 @@ class GovernedExecutor:
         first = decide(tool_facts(tool, grants, call.principal, ContractSame(), objection))
         if isinstance(first, Deny):
             return first, None
-        seconds = tool.server.connection.start_timeout_seconds
+        remaining = started + call_seconds(tool, call) - time.monotonic()
+        seconds = max(0.0, min(tool.server.connection.start_timeout_seconds, remaining))
         live = await executor.contract(tool, timeout=seconds, trace_id=call.trace_id)
         contract = executor.compared(tool, live)
         return decide(tool_facts(tool, grants, call.principal, contract, objection)), live.session
@@ -169,13 +186,17 @@ class GovernedExecutor:
                 assert_never(case.decision)
         if isinstance(begun, Started):
             return await self._with.carriage.carry(
-                executor, case, started=started, recheck=lambda: self._recheck(executor, case), on_progress=on_progress
+                executor,
+                case,
+                started=started,
+                recheck=lambda: self._recheck(executor, case, started),
+                on_progress=on_progress,
             )
         return await self._not_started(case, begun)
 
-    async def _recheck(self, executor: McpToolExecutor, case: Case) -> Deny | int | None:
+    async def _recheck(self, executor: McpToolExecutor, case: Case, started: float) -> Deny | int | None:
         grants = await self._with.grants.of(self._run.assistant)
-        decision, session = await self._gate(executor, case.call, case.arguments, grants, grants.tool(executor.tool))
+        decision, session = await self._gate(executor, case.call, case.arguments, grants, started)
         # The approval for this very call is consumed already; asking again would be a second question about one call.
         return decision if isinstance(decision, Deny) else session
 
@@ -233,5 +254,7 @@ class GovernedExecutor:
             "remit.server": facts.server,
             "remit.remote_name": facts.remote_name,
         }
-        fact = AuditFact(kind=kind, at=facts.at, actor=facts.principal, trace_id=facts.trace_id, body={**names, **body})
-        self._with.journal.note(fact)
+        self._with.journal.note(self._fact(kind, case.call, {**names, **body}))
+
+    def _fact(self, kind: AuditKind, call: ToolCallEnvelope, body: JsonObject) -> AuditFact:
+        return AuditFact(kind=kind, at=self._with.clock(), actor=call.principal.name, trace_id=call.trace_id, body=body)
