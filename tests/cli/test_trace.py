@@ -71,6 +71,13 @@ def test_an_unknown_trace_is_refused_with_the_one_that_was_meant(here: Workspace
     assert (ended.code, "did you mean trace-one?" in ended.err) == (64, True)
 
 
+def test_a_turn_in_which_nothing_went_over_the_wire_points_to_what_was_decided(here: Workspace, traced: Rows):
+    run = traced.start()
+    ended = here.run("trace", "show", run)
+    assert (ended.code, ended.out) == (0, f"Trace {run}\n0 events, 0 servers\n")
+    assert ended.err == f"No message is kept of it; what was decided: remit audit tail --trace {run}\n"
+
+
 def test_a_trace_is_read_without_a_valid_file(here: Workspace, traced: Rows):
     here.write("version: [")
     assert here.run("trace", "show", "trace-one").code == 0

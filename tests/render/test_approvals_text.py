@@ -53,7 +53,7 @@ def test_one_request_shows_all_that_an_approval_is_bound_to():
         "  asked at      2026-11-30T11:57:00Z, 3m ago\n"
         "  expires at    2026-11-30T12:12:00Z\n"
         "  registration  srv-1\n"
-        "  endpoint      http:https://issues.example/mcp\n"
+        "  identity      http:https://issues.example/mcp\n"
         f"  definition    d1:{'a' * 64}\n"
         f"  envelope      e1:{'b' * 64}\n"
         f"  binding       {one.binding.hash}\n"

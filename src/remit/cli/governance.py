@@ -1,7 +1,7 @@
 """The steps that the commands around governed calls share: the database beside the file, and on whose behalf they act.
 
-Decides that a broken mcp.yaml stops none of them: an emergency suspension must not wait for a half-edited file. The owner
-comes from the file where it is valid, else from the database where that records exactly one.
+Decides that a broken mcp.yaml stops none of them: an emergency suspension must not wait for a half-edited file. Whose owner
+counts then is app.py's.
 """
 
 from collections.abc import Iterable
@@ -10,13 +10,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from remit.app import Database, Host, host_of
+from remit.app import Database, Host, host_of, owner_of
 from remit.cli.logs import configure_logging
 from remit.cli.next_steps import file_flag
 from remit.cli.terminal import Terminal
 from remit.core.addresses import nearest
 from remit.core.recorded import Recorded
-from remit.errors import ConfigError, UsageError
+from remit.errors import UsageError
 
 if TYPE_CHECKING:
     from remit.store.governance import Governance
@@ -73,38 +73,20 @@ def open_reading(config: Path, *, colour: bool) -> Reading:
 def open_owned(config: Path, *, colour: bool) -> Owned:
     """Open the database and find out the owner. Raises NoDatabase, and ConfigError where nobody can say who the owner is."""
     reading = open_reading(config, colour=colour)
-    owner, workspace = _owner(reading)
+    owner = owner_of(config, reading.database)
+    if owner.loaded is None:
+        reading.terminal.note(
+            f"note: {config} is not valid (`remit validate{reading.file_flag}` says why); "
+            "acting for the one owner that the database records"
+        )
     return Owned(
         host=reading.host,
         terminal=reading.terminal,
         config=config,
         database=reading.database,
         desks=reading.desks,
-        owner=owner,
-        workspace=workspace,
-    )
-
-
-def _owner(reading: Reading) -> tuple[str, str | None]:
-    from remit.config.loader import Loaded, load
-
-    result = load(reading.config)
-    if isinstance(result, Loaded):
-        return result.desired.owner, result.desired.workspace
-    _, recorded = reading.database.recorded()
-    owners = sorted({each.owner for each in recorded.workspaces.values()})
-    if len(owners) == 1:
-        reading.terminal.note(
-            f"note: {reading.config} is not valid (`remit validate{reading.file_flag}` says why); "
-            f"acting for the one owner that the database records"
-        )
-        return owners[0], None
-    told = "nobody yet" if not owners else f"{len(owners)} owners"
-    raise ConfigError(
-        f"the file is not valid, and the database records {told}: nobody can say who the owner is",
-        code="owner-unknown",
-        place=str(reading.config),
-        hint=f"mend the file (`remit validate{reading.file_flag}`), or name a valid one with -f: its `owner` counts",
+        owner=owner.name,
+        workspace=None if owner.loaded is None else owner.loaded.desired.workspace,
     )
 
 

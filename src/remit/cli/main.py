@@ -23,6 +23,7 @@ _COMMANDS = {
     "apply": "Carry out a plan: attach, detach and refresh exactly what it shows.",
     "approvals": "List, show, approve and deny calls that wait for a human.",
     "audit": "Read the audit trail, verify it, export it.",
+    "call": "Call one tool as an assistant, governed and recorded.",
     "completion": "Print the completion script of a shell.",
     "db": "Create or upgrade the database.",
     "discover": "List what the servers advertise now; attaches nothing.",

@@ -210,7 +210,7 @@ def _facts(approval: Approval, now: datetime) -> Iterator[Sequence[str]]:
     if approval.action_id is not None:
         yield "used by", f"action {escape(approval.action_id)}"
     yield "registration", escape(binding.server_id)
-    yield "endpoint", escape(binding.identity_key)
+    yield "identity", escape(binding.identity_key)
     yield "definition", escape(binding.definition_digest)
     yield "envelope", escape(binding.envelope_digest)
     yield "binding", escape(approval.binding_hash)

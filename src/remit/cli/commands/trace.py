@@ -1,11 +1,13 @@
 """`remit trace`: what went over the connections to MCP servers in one turn, in order."""
 
+import shlex
 from pathlib import Path
 
 import click
 
 from remit.cli.governance import open_reading, unknown_id
 from remit.cli.options import file_option, format_option, no_color_option
+from remit.render.escape import escape_terminal
 from remit.render.trace_text import trace_document, trace_text, traces_document, traces_text
 
 __all__ = ["command"]
@@ -46,10 +48,15 @@ def show(*, trace_id: str, full: bool, config: Path, form: str, no_color: bool) 
     """Draw one trace in order: time, direction, server, message."""
     reading = open_reading(config, colour=not no_color)
     events, terminal = reading.desks.traces.trace(trace_id), reading.terminal
-    if not events:
+    if not events and not any(reading.desks.audit.audit_events(limit=1, trace_id=trace_id)):
         known = (each for each, _, _ in reading.desks.traces.traces(limit=_LOOKED_THROUGH))
         raise unknown_id("trace", trace_id, known, listed_by=f"remit trace list{reading.file_flag}")
     if form == "json":
         terminal.document(trace_document(trace_id, events))
     else:
         terminal.result(trace_text(trace_id, events, full=full, colour=terminal.colour))
+    if not events:
+        shown = escape_terminal(shlex.quote(trace_id))
+        terminal.note(
+            f"No message is kept of it; what was decided: remit audit tail --trace {shown}{reading.file_flag}"
+        )
