@@ -62,6 +62,12 @@ def test_an_outcome_in_another_chain_or_a_recovery_ends_an_intent():
     assert review([*crashed, *recovered]).unanswered == ()
 
 
+def test_an_outcome_that_is_walked_before_its_intent_ends_it_too():
+    recovered = chain("a", (AuditKind.CALL_RECOVERED, {"remit.action_id": "1"}))
+    crashed = chain("b", intent("1"), intent("2"))
+    assert review([*recovered, *crashed]).unanswered == (crashed[1],)
+
+
 def test_a_cut_tail_shows_against_the_checkpoint_of_another_chain():
     one = chain("a", intent("1"), outcome("1"))
     two = chain("b", checkpoint(head_of(one)))

@@ -64,9 +64,16 @@ class _Pass:
             if event.digest == event.expected_digest():
                 self.noted += heads_in(body_of(event))
         elif event.kind == AuditKind.CALL_INTENT.value:
-            self.intents[_action_of(event)] = event
+            action = _action_of(event)
+            # An outcome in a chain that sorts before this one was walked first.
+            if action in self.ended:
+                self.ended.remove(action)
+            else:
+                self.intents[action] = event
         elif event.kind in _ENDS:
-            self.ended.add(_action_of(event))
+            action = _action_of(event)
+            if self.intents.pop(action, None) is None:
+                self.ended.add(action)
 
     def later(self, noted: Sequence[Head]) -> Iterator[Head]:
         """The heads known from elsewhere, then those of the checkpoints; asked for when every event was walked."""
@@ -79,10 +86,8 @@ def review(events: Iterable[AuditEvent], noted: Sequence[Head] = ()) -> AuditRev
     found = _Pass()
     damages = verify(found.over(events), found.later(noted))
     chains = (Chain(writer=name, events=found.counts[name], head=found.heads[name]) for name in sorted(found.heads))
-    open_actions = sorted(set(found.intents) - found.ended, key=lambda action: (found.intents[action].at, action))
-    return AuditReview(
-        chains=tuple(chains), damages=damages, unanswered=tuple(found.intents[action] for action in open_actions)
-    )
+    unanswered = sorted(found.intents.values(), key=lambda event: (event.at, event.writer, event.seq))
+    return AuditReview(chains=tuple(chains), damages=damages, unanswered=tuple(unanswered))
 
 
 def body_of(event: AuditEvent) -> JsonObject:
