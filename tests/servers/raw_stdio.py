@@ -22,6 +22,8 @@ The only argument is a JSON object of options, or `@FILE` with one, read at the 
     stderr        text for stderr at the start
     pids          file that gets a line with the process number at each start
     methods       file that gets a line for each message
+    called        file that gets a line for each tools/call that arrives: the tool, and the arguments as JSON
+    held_by       tools/call is answered only once this file is there
     children      file that gets the numbers of two children, one of them in a session of its own
     stay          true: ignore SIGTERM and the end of stdin
     progress_every  seconds between these notifications; 0 (default) is at once
@@ -75,6 +77,8 @@ def _take(message: dict[str, Any], options: dict[str, Any]) -> None:
     method = message.get("method", "")
     if "methods" in options:
         _append(options["methods"], method)
+    if method == "tools/call" and "called" in options:
+        _append(options["called"], f"{message['params']['name']} {json.dumps(message['params'].get('arguments'))}")
     if method in options.get("die_on", {}):
         sys.stdout.flush()
         os._exit(options["die_on"][method])
@@ -170,6 +174,8 @@ def _call(params: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
         steps += 1
         _write("".join(json.dumps(_progress(token, steps * 100 + step, None)) + "\n" for step in range(100)))
     time.sleep(options.get("call_seconds", 0))
+    while "held_by" in options and not Path(options["held_by"]).exists():
+        time.sleep(0.01)
     arguments = params.get("arguments")
     answer = {"arguments": arguments, "pid": os.getpid()}
     if options.get("environ"):
