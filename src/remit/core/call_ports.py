@@ -85,6 +85,10 @@ class GrantSource(Protocol):
         """The grants of an assistant; None where there is no such assistant. Raises StoreError."""
         ...
 
+    def stamp(self, owner: str, assistant: str) -> Stamp | None:
+        """The stamp that grants read now would carry; None where there is no such assistant. Raises StoreError."""
+        ...
+
 
 # --- the journal -------------------------------------------------------------------------------------------------------
 

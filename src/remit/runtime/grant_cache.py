@@ -66,8 +66,15 @@ class GrantCache:
         if self._grants.get(held.grants.assistant) is held:
             del self._grants[held.grants.assistant]
 
+    async def newest(self, assistant: str) -> HeldGrants:
+        """The grants as they are recorded now: what a run is composed from and a listing shows. Raises as `of`."""
+        held = self._grants.get(assistant)
+        if held is not None and await asyncio.to_thread(self._source.stamp, self._owner, assistant) != held.stamp:
+            self.moved(held)
+        return await self.of(assistant)
+
     async def of(self, assistant: str) -> HeldGrants:
-        """The grants of an assistant. Raises UsageError for an unknown one (fail closed), StoreError."""
+        """The grants of an assistant as they were read last. Raises UsageError for an unknown one (fail closed), StoreError."""
         cached = self._grants.get(assistant)
         if cached is not None:
             return cached

@@ -71,7 +71,7 @@ class Run:
 
         Asks no server: a tool whose contract nobody has looked at yet is shown, and checked when it is called.
         """
-        grants = await self._grants.of(self._identity.assistant)
+        grants = await self._grants.newest(self._identity.assistant)
         return [json.loads(text) for executor in self._registry if (text := self._shown(executor, grants)) is not None]
 
     def _shown(self, executor: McpToolExecutor, grants: HeldGrants) -> str | None:

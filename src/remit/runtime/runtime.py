@@ -109,7 +109,7 @@ class GovernedRuntime:
         self, assistant: str, principal: str | None, permissions: Iterable[str] | None, thread_id: str | None
     ) -> Run:
         ports = self._ports
-        held = await self._grants.of(assistant)
+        held = await self._grants.newest(assistant)
         registry = ExecutorRegistry(folded_reserved(ports.reserved_names))
         for tool in held.grants.tools:
             registry.bind(McpToolExecutor(tool, self._connection_of, ports.diff), durable=True)

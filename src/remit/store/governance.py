@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from datetime import datetime
 
-from remit.core.call_ports import Grants
+from remit.core.call_ports import Grants, Stamp
 from remit.store.access import Access
 from remit.store.approval_desk import Approvals
 from remit.store.archives import AuditArchive, TraceArchive
-from remit.store.grants import read_grants
+from remit.store.grants import read_grants, read_stamp
 from remit.store.run_desk import Runs
 from remit.store.suspension_desk import Suspensions
 
@@ -33,3 +33,7 @@ class Governance:
     def grants(self, owner: str, assistant: str) -> Grants | None:
         """GrantSource: what an assistant may use, read at one moment; None where there is no such assistant."""
         return self._access.read(lambda connection: read_grants(connection, owner, assistant))
+
+    def stamp(self, owner: str, assistant: str) -> Stamp | None:
+        """GrantSource: what grants read now would carry; None where there is no such assistant."""
+        return self._access.read(lambda connection: read_stamp(connection, owner, assistant))

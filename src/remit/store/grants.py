@@ -18,13 +18,12 @@ from remit.store.runtime_tables import suspensions
 from remit.store.tables import assistants
 from remit.store.texts import ascii_json, json_list, time_from
 
-__all__ = ["read_grants", "read_suspensions", "target_text"]
+__all__ = ["read_grants", "read_stamp", "read_suspensions", "target_text"]
 
 
 def read_grants(connection: Connection, owner: str, assistant: str) -> Grants | None:
     """The grants of an assistant; None where there is no such assistant."""
-    named = {"whose": owner, "named": assistant}
-    stamp = connection.execute(STAMP, named).first()
+    stamp = read_stamp(connection, owner, assistant)
     query = select(assistants.c.id, assistants.c.permissions).where(
         assistants.c.owner == owner, assistants.c.name == assistant
     )
@@ -34,13 +33,19 @@ def read_grants(connection: Connection, owner: str, assistant: str) -> Grants | 
             return None
         assistant_id, permissions = found[0], frozenset(json_list(found[1]))
     return Grants(
-        stamp=Stamp(revision=stamp[0], applies=int(stamp[1]), suspensions=int(stamp[2])),
+        stamp=stamp,
         owner=owner,
         assistant=assistant,
         assistant_id=assistant_id,
         permissions=permissions,
         tools=_tools(connection, owner, assistant),
     )
+
+
+def read_stamp(connection: Connection, owner: str, assistant: str) -> Stamp | None:
+    """The stamp that grants read now would carry; None where there is no such assistant."""
+    row = connection.execute(STAMP, {"whose": owner, "named": assistant}).first()
+    return None if row is None else Stamp(revision=row[0], applies=int(row[1]), suspensions=int(row[2]))
 
 
 def _tools(connection: Connection, owner: str, assistant: str) -> tuple[GrantedTool, ...]:
