@@ -22,6 +22,7 @@ The only argument is a JSON object of options, or `@FILE` with one, read at the 
     stderr        text for stderr at the start
     pids          file that gets a line with the process number at each start
     methods       file that gets a line for each message
+    log           file that gets each message as it came, a line each
     called        file that gets a line for each tools/call that arrives: the tool, and the arguments as JSON
     held_by       tools/call is answered only once this file is there
     children      file that gets the numbers of two children, one of them in a session of its own
@@ -32,7 +33,7 @@ The only argument is a JSON object of options, or `@FILE` with one, read at the 
     progress_flood  seconds for which tools/call sends progress as fast as it can
     call_seconds  how long tools/call takes; an argument `padding` is how many bytes its result has besides
     progress      number of progress notifications during tools/call
-    environ       true: the result of tools/call names the variables of the environment
+    environ       true: the result of tools/call names the variables of the environment and what its open files are
     env_in        variable whose value is put into the description of every tool, serverInfo and instructions
 """
 
@@ -54,6 +55,8 @@ def main() -> None:
     options: dict[str, Any] = json.loads(Path(given[1:]).read_text("utf-8") if given.startswith("@") else given)
     _start(options)
     for line in sys.stdin:
+        if "log" in options:
+            _append(options["log"], line.rstrip("\n"))
         _take(json.loads(line), options)
     while options.get("stay"):
         time.sleep(60)
@@ -180,12 +183,20 @@ def _call(params: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
     answer = {"arguments": arguments, "pid": os.getpid()}
     if options.get("environ"):
         answer["environ"] = sorted(os.environ)
+        answer["files"] = {number: _leads_to(number) for number in os.listdir("/proc/self/fd")}
     padding = {"padding": "x" * arguments["padding"]} if arguments and "padding" in arguments else {}
     return {
         "content": [{"type": "text", "text": json.dumps(answer)}],
         "structuredContent": {**answer, **padding},
         **_CACHE,
     }
+
+
+def _leads_to(number: str) -> str:
+    try:
+        return os.readlink(f"/proc/self/fd/{number}")
+    except OSError:
+        return "closed by now"
 
 
 def _progress(token: Any, progress: int, total: int | None) -> dict[str, Any]:
