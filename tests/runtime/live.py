@@ -141,7 +141,8 @@ def applied(
     `assistants` maps name, server and tools that are included, `environ` is for the apply.
     """
     here, names = Workspace(folder), [str(tool["name"]) for tool in tools]
-    with HttpServer(**({"era": "modern", "tools": tools} | dict(http or {}))) as server:
+    options: dict[str, Any] = {"era": "modern", "tools": tools} | dict(http or {})
+    with HttpServer(**options) as server:
         live = Live(here, server)
         live.stdio(**(stdio or {}))
         wanted = assistants or {"ops": {"stdio": names, "http": names}}

@@ -183,7 +183,7 @@ def _call(params: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
     answer = {"arguments": arguments, "pid": os.getpid()}
     if options.get("environ"):
         answer["environ"] = sorted(os.environ)
-        answer["files"] = {number: _leads_to(number) for number in os.listdir("/proc/self/fd")}
+        answer["files"] = {path.name: _leads_to(path) for path in Path("/proc/self/fd").iterdir()}
     padding = {"padding": "x" * arguments["padding"]} if arguments and "padding" in arguments else {}
     return {
         "content": [{"type": "text", "text": json.dumps(answer)}],
@@ -192,9 +192,9 @@ def _call(params: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _leads_to(number: str) -> str:
+def _leads_to(path: Path) -> str:
     try:
-        return os.readlink(f"/proc/self/fd/{number}")
+        return str(path.readlink())
     except OSError:
         return "closed by now"
 
