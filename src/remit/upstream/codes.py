@@ -15,11 +15,6 @@ _FAULTS: Mapping[str, Explanation] = {
         "remit only attaches and calls what it has seen.",
         "Look at the server that the message names, and at its own log.",
     ),
-    "server_gone": Explanation(
-        "The server ended, or its connection broke, while a request was waiting.",
-        "Waiting longer cannot help; whether the request took effect is not known.",
-        "Look at the exit code and stderr in the message; the next request opens a new connection.",
-    ),
     "session_lost": Explanation(
         "The server forgot its session, also after it was renewed once.",
         "A session is renewed once for every call; more would hide a server that keeps none.",
@@ -29,16 +24,6 @@ _FAULTS: Mapping[str, Explanation] = {
         "The server answered with an HTTP error, or with something that is neither JSON nor an event stream.",
         "Such an answer comes from a proxy, a login page or a wrong path rather than from MCP.",
         "Check the URL, its path included, and what stands between here and the server.",
-    ),
-    "rpc_error": Explanation(
-        "The server answered a request with a JSON-RPC error.",
-        "The connection works; the server refuses this request.",
-        "Read the server's own text in the message.",
-    ),
-    "queue_full": Explanation(
-        "Too many requests wait for one server already.",
-        "A queue without bounds would turn a slow server into one that takes everything else down.",
-        "Call less at a time, or find out why the server is slow.",
     ),
     "closed": Explanation(
         "The connection was closed while the request was waiting.",
