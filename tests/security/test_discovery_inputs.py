@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from remit.core.identity import StdioEndpoint
-from remit.core.live import Era, Listed, QuarantineReason, Unreachable, UnreachableReason
+from remit.core.live import Era, QuarantineReason, Unreachable, UnreachableReason
 from remit.upstream.judge import judge_tools
 from tests.cli.workspace import Ended, Workspace, tool
 from tests.security.hostile import CONFIG, codes, files_of, functions_of, limited, registrations_of
@@ -293,19 +293,12 @@ def handshake(name: str, version: str) -> dict[str, Any]:
 )
 def test_input_37_what_a_server_says_about_caching_decides_nothing(hints: dict[str, Any]):
     with HttpServer(era="modern") as it:
-        for number in (1, 2, 3):
-            answer = {
-                "jsonrpc": "2.0",
-                "id": number,
-                "result": {"tools": [tool("a")], "resultType": "complete", **hints},
-            }
-            it.answer_on["tools/list"] = Raw(body=json.dumps(answer).encode())
-            found = asyncio.run(listing_of(it.url, start_timeout_seconds=2, timeout_seconds=0.5))
-            if isinstance(found, Listed):
-                break
+        # The first request after a handshake has this number.
+        answer = {"jsonrpc": "2.0", "id": 101, "result": {"tools": [tool("a")], "resultType": "complete", **hints}}
+        it.answer_on["tools/list"] = Raw(body=json.dumps(answer).encode())
+        found = asyncio.run(listing_of(it.url))
         listings = [each for each in it.methods() if each == "tools/list"]
-    assert names(found) == ["a"]
-    assert len(listings) == number
+    assert (names(found), len(listings)) == (["a"], 1)
 
 
 @pytest.mark.parametrize(

@@ -275,7 +275,8 @@ def test_input_60_a_half_line_ends_the_session_and_the_next_call_has_another(tmp
 
     async def main() -> None:
         async with connections() as every:
-            server = raw_server(say={"tools/call": '{"jsonrpc": "2.0", "id": 1, "res\n'}, pids=str(pids))
+            half = {"tools/call": '{"jsonrpc": "2.0", "id": 1, "res\n'}
+            server = raw_server(say=half, silent_on=["tools/call"], pids=str(pids))
             connection = every.of(recorded(server))
             answer = await connection.call(a_call())
             assert (fault(answer), "cut off" in str(answer)) == (("result_invalid", "lost"), True)
@@ -336,5 +337,38 @@ def test_input_61_a_child_gets_the_declared_environment_and_none_of_ours():
             connection = every.of(recorded(raw_server(environ=True), env={"MORE": "1"}))
             names = set(said(await connection.call(a_call()))["environ"])
             assert names - {"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LC_CTYPE"} == {"MORE"}
+
+    asyncio.run(main())
+
+
+def nested(levels: int) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for _ in range(levels):
+        value = {"in": value}
+    return value
+
+
+UNSENDABLE: dict[str, dict[str, Any]] = {
+    "half a pair": {"x": "\ud800"},
+    "nan": {"x": float("nan")},
+    "digits": {"x": 10**5000},
+    "levels": nested(253),
+    "recursion": nested(2_000),
+    "object": {"x": object()},
+}
+
+
+@pytest.mark.parametrize("kind", UNSENDABLE)
+def test_arguments_that_cannot_be_written_down_are_refused_and_cost_the_session_nothing(kind: str):
+    async def main() -> None:
+        with HttpServer(era="modern") as it:
+            async with connections() as every:
+                for server in (recorded(it.url, server_id="http"), recorded(raw_server(), server_id="stdio")):
+                    connection = every.of(server)
+                    before = await contract_of(connection)
+                    refused = await connection.call(replace(a_call(), arguments=UNSENDABLE[kind]))
+                    assert fault(refused) == ("invalid_arguments", "not_sent")
+                    deepest = replace(a_call(), arguments=nested(240), session=before.session)
+                    assert isinstance(await connection.call(deepest), RemoteResult)
 
     asyncio.run(main())

@@ -23,6 +23,7 @@ from tests.upstream.calls import (
     lines,
     recorded,
     said,
+    tools_of,
     until,
 )
 from tests.upstream.support import KeptEvents, alive, raw_server
@@ -311,6 +312,27 @@ def test_fault_f10_a_full_queue_refuses_at_once():
             await asyncio.wait(waiting, timeout=5)
 
     asyncio.run(main())
+
+
+def test_fault_f10_calls_end_when_the_owner_of_their_session_does_and_the_next_call_has_another(tmp_path: Path):
+    pids, methods = tmp_path / "pids", tmp_path / "methods"
+
+    async def main() -> None:
+        async with connections() as every:
+            connection = every.of(recorded(raw_server(call_seconds=3, pids=str(pids), methods=str(methods))))
+            calls = [asyncio.create_task(connection.call(a_call())) for _ in range(3)]
+            await until(lambda: "tools/call" in lines(methods))
+            (owner,) = (task for task in asyncio.all_tasks() if task.get_name() == "remit-upstream-it")
+            owner.cancel()
+            began = time.monotonic()
+            answers = await asyncio.gather(*calls)
+            assert time.monotonic() - began < 2
+            assert {fault(answer) for answer in answers} == {("server_gone", "lost")}
+            await asyncio.wait({owner}, timeout=5)
+            assert tools_of(await contract_of(connection)) == ["echo"]
+
+    asyncio.run(main())
+    assert (len(lines(pids)), [pid for pid in lines(pids) if alive(int(pid))]) == (2, [])
 
 
 def test_fault_f11_a_call_cancelled_while_it_waits_for_the_opening_is_never_sent(tmp_path: Path):

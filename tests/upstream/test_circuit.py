@@ -8,8 +8,8 @@ from pathlib import Path
 from remit.core.identity import StdioEndpoint
 from remit.core.remote_ports import RemoteFault
 from remit.upstream.circuit import PAUSES, TRIPS_AFTER, Circuit
-from tests.servers.http_server import HttpServer
-from tests.upstream.calls import a_call, connections, fault, lines, recorded, said
+from tests.servers.http_server import HttpServer, Raw
+from tests.upstream.calls import a_call, connections, contract_of, fault, lines, recorded, said
 from tests.upstream.support import SERVERS, raw_server
 
 
@@ -137,5 +137,18 @@ def test_fault_f16_over_http_refused_connections_trip_the_circuit_of_an_open_ses
             with HttpServer(era="modern", port=port):
                 await asyncio.sleep(0.35)
                 assert not isinstance(await connection.call(a_call()), RemoteFault)
+
+    asyncio.run(main())
+
+
+def test_a_server_that_refuses_call_after_call_is_well_and_is_neither_left_alone_nor_listed_again():
+    async def main() -> None:
+        with HttpServer(era="modern", answer_on={"tools/call": Raw(429)}) as it:
+            async with connections() as every:
+                connection = every.of(recorded(it.url))
+                for _ in range(TRIPS_AFTER + 2):
+                    await contract_of(connection)
+                    assert fault(await connection.call(a_call())) == ("unreachable", "not_sent")
+                assert it.methods().count("tools/list") == 1
 
     asyncio.run(main())

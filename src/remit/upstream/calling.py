@@ -16,10 +16,11 @@ from remit.core.identity import ServerId
 from remit.core.live import Era
 from remit.core.recorded import RecordedServer
 from remit.core.remote_ports import Delivery, RemoteAnswer, RemoteCall, RemoteContract, RemoteFault, RemoteResult
+from remit.upstream.bodies import can_be_sent
 from remit.upstream.circuit import PAUSES, Circuit
 from remit.upstream.client import CLOSE_SECONDS, RemoteMcpClient
 from remit.upstream.contracts import ContractKeeper
-from remit.upstream.faults import SERVER_GONE, Fault
+from remit.upstream.faults import Fault, breaks_connection
 from remit.upstream.inbox import Request
 from remit.upstream.opening import ResolvingConnector, Surroundings
 from remit.upstream.outcomes import failure_of
@@ -93,6 +94,11 @@ class McpServerConnection:
 
     async def call(self, call: RemoteCall) -> RemoteAnswer:
         """Carry a call out. Cancelling the awaiting task cancels the call on the server and returns at once."""
+        if not can_be_sent(call.arguments):
+            message = (
+                f"server {self._server.name!r}, tool {call.remote_name!r}: the arguments are no JSON that can be sent"
+            )
+            return RemoteFault(code=FailureCode.INVALID_ARGUMENTS, message=message, delivery=Delivery.NOT_SENT)
         ticket = Ticket(trace_id=call.trace_id, full=call.full_record)
         relay = listen(ticket, call.on_progress)
         try:
@@ -140,7 +146,7 @@ class McpServerConnection:
         try:
             answer = await self._client.ask(request)
         except Fault as fault:
-            if fault.code == SERVER_GONE or fault.refused:
+            if breaks_connection(fault):
                 # Whoever answers next may be another server with other tools.
                 self._contracts.outdate()
             return failure_of(fault, call, server=self._server.name, handed=ticket.handed)

@@ -18,7 +18,7 @@ from remit.core.live import UnreachableReason
 from remit.core.remote_ports import OnProgress
 from remit.upstream.circuit import Circuit
 from remit.upstream.connector import Opened
-from remit.upstream.faults import SERVER_GONE, Fault, fault_of
+from remit.upstream.faults import SERVER_GONE, Fault, breaks_connection, fault_of
 from remit.upstream.http_transport import SESSION_LOST
 from remit.upstream.inbox import Answer, Close, Command, Ended, Job, Request, Retired, SessionGone, session_gone
 from remit.upstream.patience import Patience
@@ -386,7 +386,10 @@ class RemoteMcpClient:
         elif fault.reason is UnreachableReason.AUTH:
             # Its credentials are read again when it is opened again.
             self._inbox.put_nowait(Retired(serving.epoch))
-        elif not serving.ended and _breaks(fault):
+        elif fault.code == SERVER_GONE and not job.request.ticket.handed:
+            # Nobody takes messages any more, whatever the reading side says.
+            self._end(serving.epoch)
+        elif not serving.ended and breaks_connection(fault):
             self._circuit.failed(job.began)
         job.settle(await serving.opened.explain(fault))
 
@@ -436,8 +439,3 @@ class RemoteMcpClient:
                 async with asyncio.timeout(seconds):
                     await self._closing.wait()
         return not self._closing.is_set()
-
-
-def _breaks(fault: Fault) -> bool:
-    """Whether a fault of one request says that the connection is broken; several transports tell it in no other way."""
-    return fault.code == SERVER_GONE or (fault.reason is UnreachableReason.REFUSED and fault.refused)

@@ -10,7 +10,7 @@ from typing import cast
 from remit.core.live import Unreachable, UnreachableReason
 from remit.errors import UpstreamError
 
-__all__ = ["SERVER_GONE", "Fault", "fault_of", "unreachable_of", "unwrap"]
+__all__ = ["SERVER_GONE", "Fault", "breaks_connection", "fault_of", "unreachable_of", "unwrap"]
 
 SERVER_GONE = "server_gone"
 """The code of every call that was pending when its server died."""
@@ -80,6 +80,15 @@ def fault_of(error: BaseException, doing: str) -> Fault:
             return Fault(UnreachableReason.TIMEOUT, f"{doing} took too long")
     names = ", ".join(sorted({type(leaf).__name__ for leaf in leaves}))
     return Fault(UnreachableReason.PROTOCOL, f"{doing} failed ({names})")
+
+
+def breaks_connection(fault: Fault) -> bool:
+    """Whether the fault of one request says that the connection is broken, or cannot be made; HTTP says it in no other way.
+
+    An answer that refuses a request (401, 429) comes over a connection that is well.
+    """
+    unconnected = fault.reason in (UnreachableReason.REFUSED, UnreachableReason.TIMEOUT) and fault.refused
+    return fault.code == SERVER_GONE or (unconnected and fault.code == fault.reason.value)
 
 
 def unreachable_of(fault: Fault) -> Unreachable:
