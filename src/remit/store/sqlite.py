@@ -5,11 +5,13 @@ beside it and leaves them there, and fails on a read-only medium. So a file with
 as immutable, and the reading counts only if the file is the same afterwards. It knows nothing of tables.
 """
 
+import errno
 import os
 import sqlite3
 import stat
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar, cast
 from urllib.parse import quote
@@ -26,7 +28,7 @@ __all__ = ["SqliteFile", "begin_writing", "check_file"]
 
 Result = TypeVar("Result")
 
-_MAGIC = b"SQLite format 3\0"
+_HEADER_BYTES = 100
 _STILL_ATTEMPTS = 3
 _BUSY_SECONDS = 5.0
 _PAUSE_SECONDS = 0.02
@@ -42,22 +44,35 @@ def check_file(path: Path) -> None:
     try:
         found = path.stat()
         _require_private(path, found)
-        with path.open("rb") as file:
-            head = file.read(len(_MAGIC))
+        readable = os.access(path, os.R_OK)
     except (FileNotFoundError, NotADirectoryError):
         raise _no_database(path) from None
-    except IsADirectoryError:
-        raise _unusable(path, "database-not-sqlite", "this is a folder", "name a file") from None
     except OSError as error:
-        raise _unusable(
-            path, "database-unusable", f"the file cannot be read ({error.strerror})", "check its permissions"
-        ) from error
-    if not head:
+        raise _unreadable(path, error.strerror or type(error).__name__) from error
+    if stat.S_ISDIR(found.st_mode):
+        raise _unusable(path, "database-not-sqlite", "this is a folder", "name a file")
+    if not readable:
+        raise _unreadable(path, os.strerror(errno.EACCES))
+    if not found.st_size:
         raise _unusable(
             path, "database-empty", "the file is empty", "restore it from a backup, or delete it and create one"
         )
-    if head != _MAGIC:
+    if not _is_sqlite(path, found):
         raise _unusable(path, "database-not-sqlite", "the file is not a SQLite database", "name the right file")
+
+
+def _is_sqlite(path: Path, found: os.stat_result) -> bool:
+    # Looked at through SQLite alone: closing any other descriptor of the file drops every lock that this process holds on
+    # it, an open journal's too, and then another process removes the write-ahead log under it (sqlite.org/howtocorrupt.html).
+    if not stat.S_ISREG(found.st_mode) or found.st_size < _HEADER_BYTES:
+        return False
+    try:
+        with closing(sqlite3.connect(_uri(path, "mode=ro&immutable=1"), uri=True)) as connection:
+            connection.execute("PRAGMA schema_version")
+    except sqlite3.Error as error:
+        # What else may be wrong with it shows in the reading that this one precedes.
+        return getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_NOTADB
+    return True
 
 
 def _require_private(path: Path, found: os.stat_result) -> None:
@@ -76,6 +91,10 @@ def _no_database(path: Path) -> NoDatabase:
         hint="`remit init` or `remit db upgrade` creates one, `remit apply --create-db` does so on the way; "
         "if there should be one, check REMIT_DATABASE_URL",
     )
+
+
+def _unreadable(path: Path, why: str) -> DatabaseUnusable:
+    return _unusable(path, "database-unusable", f"the file cannot be read ({why})", "check its permissions")
 
 
 def _unusable(path: Path, code: str, message: str, hint: str) -> DatabaseUnusable:
@@ -148,7 +167,7 @@ def _give_up(driver: DBAPIConnection, _record: object, _error: object) -> None:
 
 
 def _engine(path: Path, mode: str, pragmas: tuple[str, ...]) -> Engine:
-    uri = f"file:{quote(os.fspath(path.absolute()))}?{mode}"
+    uri = _uri(path, mode)
 
     def connect() -> sqlite3.Connection:
         # isolation_level=None: the driver begins nothing by itself; the begin events below do.
@@ -164,6 +183,10 @@ def _engine(path: Path, mode: str, pragmas: tuple[str, ...]) -> Engine:
         return connection
 
     return create_engine("sqlite+pysqlite://", creator=connect, poolclass=NullPool, hide_parameters=True)
+
+
+def _uri(path: Path, mode: str) -> str:
+    return f"file:{quote(os.fspath(path.absolute()))}?{mode}"
 
 
 def _begin_reading(connection: Connection) -> None:
