@@ -36,6 +36,7 @@ class AuditKind(StrEnum):
     CALL_INTENT = "call_intent"
     CALL_OUTCOME = "call_outcome"
     CALL_DENIED = "call_denied"
+    CALL_HANDED_OFF = "call_handed_off"
     CALL_LATE = "call_late"
     CALL_RECOVERED = "call_recovered"
     CALL_REPLAYED = "call_replayed"

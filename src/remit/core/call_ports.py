@@ -26,6 +26,7 @@ __all__ = [
     "Begun",
     "CallEnd",
     "CallFacts",
+    "CallIdUsed",
     "CallIntent",
     "CallJournal",
     "CallRefusal",
@@ -179,6 +180,13 @@ class StillRunning:
 
 
 @dataclass(frozen=True, slots=True)
+class CallIdUsed:
+    """The run has sent a call under this tool_call_id before; `state` is where that one is. Nothing was written."""
+
+    state: ActionState
+
+
+@dataclass(frozen=True, slots=True)
 class ApprovalWaiting:
     """A human must approve first; the request is in the queue until `expires_at`."""
 
@@ -208,7 +216,15 @@ class RunClosed:
 
 
 Begun: TypeAlias = (
-    Started | Replayed | KeyConflict | StillRunning | ApprovalWaiting | ApprovalRefused | GrantsMoved | RunClosed
+    Started
+    | Replayed
+    | KeyConflict
+    | StillRunning
+    | CallIdUsed
+    | ApprovalWaiting
+    | ApprovalRefused
+    | GrantsMoved
+    | RunClosed
 )
 
 
@@ -315,7 +331,11 @@ class RunLedger(Protocol):
         ...
 
     def hand_off(self, facts: CallFacts, arguments: str) -> bool:
-        """Keep an action for the consumer (kind `consumer`, `requires_action`) and move the run; False: the run is over."""
+        """Keep an action for the consumer (kind `consumer`, `requires_action`) and move the run; False: the run is over.
+
+        The same call again, while it waits, is the same action. Raises StoreError `action-exists` where the tool_call_id
+        was used for another call that went out.
+        """
         ...
 
     def take_output(self, run_id: str, tool_call_id: str, output: str, *, is_error: bool, at: datetime) -> bool:

@@ -11,6 +11,7 @@ from remit.core.call_ports import (
     ApprovalRefused,
     ApprovalWaiting,
     CallEnd,
+    CallIdUsed,
     KeyConflict,
     RunClosed,
     StillRunning,
@@ -38,13 +39,18 @@ def replayed(outcome: StoredOutcome) -> ToolResultEnvelope:
     return replace(stored, metadata={**stored.metadata, "replayed": True})
 
 
-def refusal_of(begun: KeyConflict | StillRunning | RunClosed) -> tuple[FailureCode, str]:
+def refusal_of(begun: KeyConflict | StillRunning | CallIdUsed | RunClosed) -> tuple[FailureCode, str]:
     """Why the journal let a call that the gate had passed not begin."""
     match begun:
         case KeyConflict():
             return FailureCode.IDEMPOTENCY_CONFLICT, "this key was used for another call; use a new key"
         case StillRunning():
             return FailureCode.CALL_IN_FLIGHT, "a call with this key is under way; ask again later"
+        case CallIdUsed(state=ActionState.IN_PROGRESS):
+            return FailureCode.CALL_IN_FLIGHT, "the call with this tool_call_id is under way; it is not sent again"
+        case CallIdUsed(state=state):
+            used = f"this run has a call with this tool_call_id, which is {state.value}; it is not carried out again"
+            return FailureCode.IDEMPOTENCY_CONFLICT, f"{used}. Give another call an id of its own"
         case RunClosed(state=state):
             return FailureCode.RUN_OVER, f"the run is {state.value}; nothing goes out any more"
         case _:

@@ -10,14 +10,14 @@ from functools import lru_cache
 
 from remit.core.approvals import ApprovalBinding
 from remit.core.arguments import Objected, parse_arguments
-from remit.core.call_ports import CallFacts, CallIntent, GrantedTool, IdempotencyUse
+from remit.core.call_ports import CallFacts, CallIntent, GrantedTool, IdempotencyUse, Stamp
 from remit.core.canonical import JsonObject, canonical_json, sha256_hex
 from remit.core.envelope import AuditedArguments, Envelope, Recording
 from remit.core.gatekeeper import Contract, Decision, ToolFacts
 from remit.runtime.abi import Principal, ToolCallEnvelope
 from remit.runtime.grant_cache import HeldGrants, is_coherent
 
-__all__ = ["Arguments", "Case", "RunIdentity", "call_facts", "call_seconds", "tool_facts"]
+__all__ = ["Arguments", "Case", "RunIdentity", "call_facts", "call_seconds", "tool_facts", "unbound_facts"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,5 +162,32 @@ def call_facts(
         arguments_text=arguments.text if keeps_values and arguments.objection is None else None,
         record_output=envelope.record is Recording.FULL,
         stamp=grants.stamp,
+        at=at,
+    )
+
+
+def unbound_facts(
+    run: RunIdentity, call: ToolCallEnvelope, arguments: Arguments, stamp: Stamp, *, action_id: str, at: datetime
+) -> CallFacts:
+    """What identifies a call in the journal whose name no tool of the run has."""
+    return CallFacts(
+        action_id=action_id,
+        run_id=run.run_id,
+        thread_id=run.thread_id,
+        tool_call_id=call.tool_call_id,
+        trace_id=call.trace_id,
+        owner=run.owner,
+        assistant=run.assistant,
+        principal=call.principal.name,
+        provider_name=call.name,
+        server_id="",
+        server="",
+        remote_name="",
+        definition_digest="",
+        envelope_digest="",
+        arguments_digest=arguments.digest,
+        arguments_text=None,
+        record_output=True,
+        stamp=stamp,
         at=at,
     )

@@ -65,12 +65,12 @@ FAILURES: Mapping[FailureCode, Explanation] = {
         "correct what the message names. `unknown_arguments: pass` in the tool's policy lets unnamed ones through.",
     ),
     FailureCode.IDEMPOTENCY_CONFLICT: Explanation(
-        "The idempotency key was used before, for another tool or other arguments.",
-        "A key stands for one call; answering another one with its outcome would be a lie.",
-        "use a new key for a new call.",
+        "The idempotency key was used before, for another tool or other arguments; or the run has a call with this id.",
+        "A key, or the id of a tool call in its run, stands for one call, which is carried out once.",
+        "use a new key, or a new id, for a new call.",
     ),
     FailureCode.CALL_IN_FLIGHT: Explanation(
-        "A call with this idempotency key is under way.",
+        "A call with this idempotency key, or this id in its run, is under way.",
         "It is carried out once; its outcome answers the repetition when it is there.",
         "ask again later with the same key and arguments.",
     ),

@@ -7,8 +7,9 @@ Grants may move between reading them and writing the decision; the journal then 
 Nothing leaves `execute` as an exception except the cancellation of the awaiting task.
 """
 
+import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,6 +20,8 @@ from remit.core.call_ports import (
     ApprovalRefused,
     ApprovalWaiting,
     Begun,
+    CallFacts,
+    CallIdUsed,
     CallJournal,
     CallRefusal,
     GrantedTool,
@@ -29,7 +32,7 @@ from remit.core.call_ports import (
     Started,
     StillRunning,
 )
-from remit.core.calls import FailureCode
+from remit.core.calls import ActionState, FailureCode
 from remit.core.canonical import JsonObject
 from remit.core.envelope import UnknownArguments
 from remit.core.gatekeeper import Allow, AskHuman, ContractSame, Decision, Deny, decide
@@ -45,6 +48,7 @@ from remit.runtime.grant_cache import GrantCache, HeldGrants
 from remit.runtime.mcp_executor import McpToolExecutor
 from remit.runtime.registry import ExecutorRegistry
 from remit.runtime.telemetry import Spans
+from remit.runtime.watch import RunWatch
 
 __all__ = ["Governance", "GovernedExecutor"]
 
@@ -59,6 +63,7 @@ class Governance:
     grants: GrantCache
     journal: CallJournal
     carriage: Carriage
+    watch: RunWatch
     checks: ArgumentChecks
     clock: Callable[[], datetime]
     new_id: Callable[[], str]
@@ -79,20 +84,19 @@ class GovernedExecutor:
         started = time.monotonic()
         executor = self._registry.get(call.name)
         if executor is None or call.run_id != self._run.run_id:
-            return failure(FailureCode.UNKNOWN_TOOL, f"no tool is bound to {call.name!r} in this run")
+            return await self._answered(call, self._unknown(call, f"no tool is bound to {call.name!r} in this run"))
         with self._with.spans.call(call, executor.tool.server.name) as span:
-            result = await self._answered(executor, call, started, on_progress)
+            result = await self._answered(call, self._decided(executor, call, started, on_progress))
             span.ended(result)
         return result
 
-    async def _answered(
-        self, executor: McpToolExecutor, call: ToolCallEnvelope, started: float, on_progress: OnProgress | None
-    ) -> ToolResultEnvelope:
+    async def _answered(self, call: ToolCallEnvelope, work: Awaitable[ToolResultEnvelope]) -> ToolResultEnvelope:
         try:
             try:
-                return await self._decided(executor, call, started, on_progress)
+                return await work
             except UsageError as error:
-                return await self._without_assistant(call, error)
+                # The assistant was deleted while its run went on: nothing is granted any more.
+                return await self._unknown(call, error.message)
         except RemitError as error:
             return failure(
                 FailureCode.NOT_RECORDED, f"the call cannot be recorded, so it does not go out ({error.code})"
@@ -100,8 +104,8 @@ class GovernedExecutor:
         except Exception as error:  # noqa: BLE001 (the promise of this method: a failure is an answer, never an exception)
             return failure(FailureCode.INTERNAL_ERROR, f"remit failed in a way it should not ({type(error).__name__})")
 
-    async def _without_assistant(self, call: ToolCallEnvelope, error: UsageError) -> ToolResultEnvelope:
-        """The assistant was deleted while its run went on: nothing is granted any more, and that is recorded too."""
+    async def _unknown(self, call: ToolCallEnvelope, message: str) -> ToolResultEnvelope:
+        """Nothing stands behind the name, and that is recorded too."""
         body: JsonObject = {
             "gen_ai.tool.name": call.name,
             "gen_ai.tool.call.id": call.tool_call_id,
@@ -109,7 +113,7 @@ class GovernedExecutor:
             "error.type": FailureCode.UNKNOWN_TOOL.value,
         }
         await durable(self._with.journal.note(self._fact(AuditKind.CALL_DENIED, call, body)))
-        return failure(FailureCode.UNKNOWN_TOOL, error.message)
+        return failure(FailureCode.UNKNOWN_TOOL, message)
 
     async def _decided(
         self, executor: McpToolExecutor, call: ToolCallEnvelope, started: float, on_progress: OnProgress | None
@@ -130,12 +134,23 @@ class GovernedExecutor:
     ) -> Case:
         grants = await self._with.grants.of(self._run.assistant)
         tool = grants.tool(executor.tool) or executor.tool
-        decision, session = await self._gate(executor, call, arguments, grants, started)
-        facts = call_facts(
-            self._run, call, tool, grants, arguments, action_id=self._with.new_id(), at=self._with.clock()
-        )
+
+        def facts() -> CallFacts:
+            action_id, at = self._with.new_id(), self._with.clock()
+            return call_facts(self._run, call, tool, grants, arguments, action_id=action_id, at=at)
+
+        with self._with.watch.watching(self._run.run_id) as watched:
+            try:
+                decision, session = await self._gate(executor, call, arguments, grants, started)
+            except asyncio.CancelledError:
+                if not watched.by_run:
+                    # Submitted and not waited for, so that nothing can interrupt it again.
+                    self._with.journal.refuse(_given_up(facts()))
+                    raise
+                watched.task.uncancel()
+                decision, session = Deny(FailureCode.RUN_OVER, "the run was cancelled; nothing goes out any more"), None
         return Case(
-            call=call, arguments=arguments, grants=grants, tool=tool, decision=decision, facts=facts, session=session
+            call=call, arguments=arguments, grants=grants, tool=tool, decision=decision, facts=facts(), session=session
         )
 
     async def _gate(
@@ -203,7 +218,14 @@ class GovernedExecutor:
     async def _not_started(
         self,
         case: Case,
-        begun: Replayed | KeyConflict | StillRunning | ApprovalWaiting | ApprovalRefused | GrantsMoved | RunClosed,
+        begun: Replayed
+        | KeyConflict
+        | StillRunning
+        | CallIdUsed
+        | ApprovalWaiting
+        | ApprovalRefused
+        | GrantsMoved
+        | RunClosed,
     ) -> ToolResultEnvelope | None:
         match begun:
             case GrantsMoved():
@@ -212,7 +234,7 @@ class GovernedExecutor:
                 facts: JsonObject = {"remit.action_id": outcome.action_id, "remit.state": outcome.state.value}
                 self._note(AuditKind.CALL_REPLAYED, case, facts)
                 return replayed(outcome)
-            case KeyConflict() | StillRunning() | RunClosed():
+            case KeyConflict() | StillRunning() | CallIdUsed() | RunClosed():
                 return await self._refused(case, *refusal_of(begun))
             case ApprovalWaiting():
                 return approval_required(begun)
@@ -258,3 +280,12 @@ class GovernedExecutor:
 
     def _fact(self, kind: AuditKind, call: ToolCallEnvelope, body: JsonObject) -> AuditFact:
         return AuditFact(kind=kind, at=self._with.clock(), actor=call.principal.name, trace_id=call.trace_id, body=body)
+
+
+def _given_up(facts: CallFacts) -> CallRefusal:
+    return CallRefusal(
+        facts=facts,
+        code=FailureCode.CANCELLED,
+        message="the caller cancelled the call before it was decided",
+        state=ActionState.CANCELLED,
+    )

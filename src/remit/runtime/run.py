@@ -10,14 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from remit.core.call_ports import CallFacts, RunLedger
+from remit.core.call_ports import RunLedger
 from remit.core.calls import FailureCode, RunState
 from remit.core.canonical import JsonObject
 from remit.core.gatekeeper import ContractSame, Deny, decide
 from remit.core.remote_ports import OnProgress
-from remit.errors import UsageError
+from remit.errors import RemitError, UsageError
 from remit.runtime.abi import HandOff, Principal, ToolCallEnvelope, ToolResultEnvelope, failure
-from remit.runtime.case import Arguments, RunIdentity, tool_facts
+from remit.runtime.case import Arguments, RunIdentity, tool_facts, unbound_facts
 from remit.runtime.governed import Governance, GovernedExecutor
 from remit.runtime.grant_cache import HeldGrants
 from remit.runtime.mcp_executor import McpToolExecutor
@@ -72,18 +72,26 @@ class Run:
         Asks no server: a tool whose contract nobody has looked at yet is shown, and checked when it is called.
         """
         grants = await self._grants.newest(self._identity.assistant)
-        return [json.loads(text) for executor in self._registry if (text := self._shown(executor, grants)) is not None]
+        shown = (executor for executor in self._registry if self._why_hidden(executor, grants) is None)
+        texts = (executor.tool.attachment.function_text for executor in shown)
+        return [json.loads(text) for text in texts if text is not None]
 
-    def _shown(self, executor: McpToolExecutor, grants: HeldGrants) -> str | None:
+    async def withheld(self) -> dict[str, FailureCode]:
+        """The tools that are bound and not shown, with the code that a call would get: no list is empty without a reason."""
+        grants = await self._grants.newest(self._identity.assistant)
+        codes = ((executor.provider_name, self._why_hidden(executor, grants)) for executor in self._registry)
+        return {name: code for name, code in codes if code is not None}
+
+    def _why_hidden(self, executor: McpToolExecutor, grants: HeldGrants) -> FailureCode | None:
         tool = grants.tool(executor.tool)
         if tool is None:
-            return None
+            return FailureCode.UNKNOWN_TOOL
         known = executor.known(tool)
         contract = ContractSame() if known is None else executor.compared(tool, known)
         decision = decide(tool_facts(tool, grants, self._principal, contract, None))
         if isinstance(decision, Deny) and decision.code is not FailureCode.CONTRACT_UNKNOWN:
-            return None
-        return executor.tool.attachment.function_text
+            return decision.code
+        return None
 
     async def call(
         self,
@@ -97,8 +105,7 @@ class Run:
     ) -> ToolResultEnvelope | HandOff:
         """Call a tool by the name the model knows; `arguments` are best given as the JSON text that the model wrote.
 
-        A name that is not bound comes back as HandOff, and the run waits for `submit_output`. Raises StoreError only where
-        a hand-over cannot be recorded; everything else is a result.
+        A name that is not bound comes back as HandOff, and the run waits for `submit_output`. Every failure is a result.
         """
         envelope = ToolCallEnvelope(
             name=name,
@@ -118,32 +125,22 @@ class Run:
         return await routed.execute(envelope, on_progress)
 
     async def _hand_off(self, hand_off: HandOff) -> ToolResultEnvelope | HandOff:
-        grants = await self._grants.of(self._identity.assistant)
         call = hand_off.call
         arguments = Arguments.of(call.arguments)
-        facts = CallFacts(
-            action_id=self._parts.new_id(),
-            run_id=self.run_id,
-            thread_id=call.thread_id,
-            tool_call_id=call.tool_call_id,
-            trace_id=call.trace_id,
-            owner=self._identity.owner,
-            assistant=self._identity.assistant,
-            principal=call.principal.name,
-            provider_name=call.name,
-            server_id="",
-            server="",
-            remote_name="",
-            definition_digest="",
-            envelope_digest="",
-            arguments_digest=arguments.digest,
-            arguments_text=None,
-            record_output=True,
-            stamp=grants.stamp,
-            at=self._parts.clock(),
-        )
         text = call.arguments if isinstance(call.arguments, str) else arguments.text
-        kept = await asyncio.to_thread(self._parts.ledger.hand_off, facts, text)
+        try:
+            grants = await self._grants.of(self._identity.assistant)
+            facts = unbound_facts(
+                self._identity, call, arguments, grants.stamp, action_id=self._parts.new_id(), at=self._parts.clock()
+            )
+            kept = await asyncio.to_thread(self._parts.ledger.hand_off, facts, text)
+        except RemitError as error:
+            if error.code == "action-exists":
+                used = "this run has another call with this tool_call_id; give every call an id of its own"
+                return failure(FailureCode.IDEMPOTENCY_CONFLICT, used)
+            return failure(
+                FailureCode.NOT_RECORDED, f"the call cannot be recorded, so it is not handed over ({error.code})"
+            )
         return hand_off if kept else failure(FailureCode.RUN_OVER, "the run is over; nothing is handed over")
 
     async def submit_output(self, tool_call_id: str, output: str, *, is_error: bool = False) -> None:

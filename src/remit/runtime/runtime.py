@@ -60,6 +60,7 @@ class GovernedRuntime:
         self._governance = Governance(
             grants=self._grants,
             journal=ports.journal,
+            watch=self._watch,
             carriage=Carriage(journal=ports.journal, watch=self._watch, adapt=self._adapted, clock=ports.clock),
             checks=ArgumentChecks(ports.compile),
             clock=ports.clock,

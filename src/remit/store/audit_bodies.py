@@ -20,6 +20,7 @@ __all__ = [
     "approval_body",
     "checkpoint_body",
     "denied_body",
+    "handed_off_body",
     "intent_body",
     "late_body",
     "outcome_body",
@@ -42,7 +43,6 @@ def intent_body(intent: CallIntent, approval_id: str | None) -> JsonObject:
     body = _call(facts) | {
         "remit.side_effecting": intent.side_effecting,
         "remit.reversible": intent.reversible,
-        "remit.revision": facts.stamp.revision,
     }
     if intent.idempotency is not None:
         body["remit.idempotency_key"] = intent.idempotency.key
@@ -53,8 +53,9 @@ def intent_body(intent: CallIntent, approval_id: str | None) -> JsonObject:
 
 def denied_body(refusal: CallRefusal) -> JsonObject:
     """A call that did not go out."""
+    cancelled = refusal.code is FailureCode.CANCELLED
     body = _call(refusal.facts) | {
-        "remit.outcome": "denied",
+        "remit.outcome": "cancelled" if cancelled else "denied",
         "error.type": refusal.code.value,
         "remit.reason": well_formed(refusal.message),
     }
@@ -63,9 +64,19 @@ def denied_body(refusal: CallRefusal) -> JsonObject:
     return body
 
 
+def handed_off_body(facts: CallFacts) -> JsonObject:
+    """A call of the consumer's own tool."""
+    body = _call(facts)
+    for absent in ("mcp.method.name", "remit.server", "remit.server_id", "remit.remote_name"):
+        del body[absent]
+    return body
+
+
 def outcome_body(end: CallEnd, facts: CallFacts, approval_id: str | None) -> JsonObject:
-    """How a call ended: transport, JSON-RPC and tool apart."""
+    """How a call ended: transport, JSON-RPC and tool apart. Says by itself who called what under which revision."""
     body = _tool(facts) | _end(end)
+    body["remit.assistant"], body["remit.principal"] = facts.assistant, facts.principal
+    body["remit.revision"] = facts.stamp.revision
     if approval_id is not None:
         body["remit.approval_id"] = approval_id
     return body
@@ -170,6 +181,7 @@ def _call(facts: CallFacts) -> dict[str, Json]:
         "remit.owner": facts.owner,
         "remit.assistant": facts.assistant,
         "remit.principal": facts.principal,
+        "remit.revision": facts.stamp.revision,
         "remit.server_id": facts.server_id,
         "remit.definition_digest": facts.definition_digest,
         "remit.envelope_digest": facts.envelope_digest,

@@ -6,10 +6,11 @@ intent. Everything that is read here was committed, and nothing that is written 
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, assert_never
 
-from sqlalchemy import bindparam, select, update
+from sqlalchemy import bindparam, delete, select, update
 
 from remit.core.approvals import ApprovalState
 from remit.core.audit import AuditFact, AuditKind
@@ -19,6 +20,7 @@ from remit.core.call_ports import (
     Begun,
     CallEnd,
     CallFacts,
+    CallIdUsed,
     CallIntent,
     CallRefusal,
     GrantsMoved,
@@ -39,14 +41,16 @@ from remit.store.runtime_tables import actions, idempotency_records
 from remit.store.session import Session, Statement, inserting, word
 from remit.store.texts import any_json, ascii_json, time_text
 
-__all__ = ["CallWriter", "action_exists", "insert_action"]
+__all__ = ["CallWriter", "Earlier", "insert_action", "room_for"]
 
 _ACTION, _KEY = actions.c, idempotency_records.c
 _INSERT_ACTION = inserting(actions)
 _INSERT_KEY = inserting(idempotency_records)
-_EXISTS = Statement(
-    select(_ACTION.action_id).where(_ACTION.run_id == bindparam("run"), _ACTION.tool_call_id == bindparam("call"))
+_SAME_CALL = (_ACTION.run_id == bindparam("run"), _ACTION.tool_call_id == bindparam("call"))
+_EARLIER_ACTION = Statement(
+    select(_ACTION.kind, _ACTION.state, _ACTION.instance, _ACTION.provider_name, _ACTION.arguments).where(*_SAME_CALL)
 )
+_DROP_ATTEMPT = Statement(delete(actions).where(*_SAME_CALL))
 _SCOPE = (
     _KEY.owner == bindparam("whose"),
     _KEY.assistant == bindparam("named"),
@@ -94,7 +98,9 @@ class CallWriter:
         answer = self._answered(intent)
         if answer is not None:
             return answer
-        _require_new(self._session, intent.facts)
+        earlier = room_for(self._session, intent.facts)
+        if earlier is not None:
+            return CallIdUsed(earlier.state)
         return self._start(intent, None) if intent.approval is None else self._start_if_approved(intent)
 
     def refuse(self, refusal: CallRefusal) -> bool:
@@ -232,7 +238,7 @@ class CallWriter:
     def _refuse(self, refusal: CallRefusal) -> None:
         facts = refusal.facts
         # A call repeated under its own id (key in use, run over) has its action already; that one is not its refusal's.
-        if not action_exists(self._session, facts):
+        if room_for(self._session, facts) is None:
             insert_action(self._session, facts, refusal.state, approval_id=refusal.approval_id, code=refusal.code)
         self._note(AuditKind.CALL_DENIED, facts, facts.at, denied_body(refusal))
 
@@ -298,19 +304,43 @@ def insert_action(
     session.run(_INSERT_ACTION, row)
 
 
-def action_exists(session: Session, facts: CallFacts) -> bool:
-    """Whether the run has an action of this tool call already."""
-    return session.row(_EXISTS, {"run": facts.run_id, "call": facts.tool_call_id}) is not None
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """The action that a run has under a tool_call_id already."""
+
+    kind: ActionKind
+    state: ActionState
+    instance: str | None
+    provider_name: str
+    arguments: str | None
+
+    @property
+    def went_out(self) -> bool:
+        """Whether a server or the consumer may have it. A refused call, or one that waits for approval, went nowhere."""
+        return self.kind is ActionKind.CONSUMER or self.instance is not None
+
+    def is_handed_off(self, provider_name: str, arguments: str) -> bool:
+        """Whether it is this very call, waiting for the consumer."""
+        waits = self.kind is ActionKind.CONSUMER and self.state is ActionState.REQUIRES_ACTION
+        return waits and (self.provider_name, self.arguments) == (provider_name, ascii_json(arguments))
 
 
-def _require_new(session: Session, facts: CallFacts) -> None:
-    if action_exists(session, facts):
-        raise StoreError(
-            "this run has an action for that tool call already",
-            code="action-exists",
-            place=f"run {facts.run_id}",
-            hint="give every tool call of a run an id of its own; with an idempotency key a repeated call is answered",
-        )
+def room_for(session: Session, facts: CallFacts) -> Earlier | None:
+    """The action that this run sent out under this tool_call_id; None where there is room for one.
+
+    An attempt that never went out makes room: a model that corrects its arguments, or calls again once a person approved,
+    keeps its id. The audit trail has every attempt.
+    """
+    values = {"run": facts.run_id, "call": facts.tool_call_id}
+    row = session.row(_EARLIER_ACTION, values)
+    if row is None:
+        return None
+    kind, state, *more = row
+    earlier = Earlier(ActionKind(kind), ActionState(state), *more)
+    if earlier.went_out:
+        return earlier
+    session.run(_DROP_ATTEMPT, values)
+    return None
 
 
 def _scope(facts: CallFacts, use: IdempotencyUse) -> dict[str, Any]:

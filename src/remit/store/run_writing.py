@@ -11,10 +11,11 @@ from remit.core.approvals import ApprovalState
 from remit.core.audit import AuditFact, AuditKind
 from remit.core.call_ports import CallFacts, NewRun
 from remit.core.calls import RUN_MOVES, ActionKind, ActionState, FailureCode, RunState
+from remit.errors import StoreError
 from remit.store.approval_rows import change_state
-from remit.store.audit_bodies import run_body, run_end_body
+from remit.store.audit_bodies import handed_off_body, run_body, run_end_body
 from remit.store.batch import Batch
-from remit.store.call_writing import action_exists, insert_action
+from remit.store.call_writing import insert_action, room_for
 from remit.store.runtime_tables import actions, approvals, runs
 from remit.store.session import Statement, inserting, word
 from remit.store.texts import ascii_json, time_text
@@ -128,13 +129,25 @@ class RunWriter:
             change_state(self._session, approval_id, ApprovalState(state), ApprovalState.CANCELLED, at)
 
     def hand_off(self, facts: CallFacts, arguments: str) -> bool:
-        """Keep a call for the consumer, and let the run wait for it; False where the run is over."""
+        """Keep a call for the consumer, and let the run wait for it; False where the run is over.
+
+        The same call again, while it waits, is the same action. Raises StoreError `action-exists` for another one.
+        """
         state = self._batch.run_state(facts.run_id)
         if not RUN_MOVES[state]:
             return False
-        if not action_exists(self._session, facts):
+        earlier = room_for(self._session, facts)
+        if earlier is None:
             insert_action(
                 self._session, facts, ActionState.REQUIRES_ACTION, kind=ActionKind.CONSUMER, arguments=arguments
+            )
+            self._note_hand_off(facts)
+        elif not earlier.is_handed_off(facts.provider_name, arguments):
+            raise StoreError(
+                "this run has an action for that tool call already",
+                code="action-exists",
+                place=f"run {facts.run_id}",
+                hint="give every tool call of a run an id of its own",
             )
         self.move(facts.run_id, RunState.REQUIRES_ACTION, actor=facts.principal, at=facts.at)
         return True
@@ -153,6 +166,16 @@ class RunWriter:
         if self._session.row(_HANDED_OFF, {"run": run_id}) is None:
             self.move(run_id, RunState.IN_PROGRESS, actor="system:consumer", at=at)
         return True
+
+    def _note_hand_off(self, facts: CallFacts) -> None:
+        fact = AuditFact(
+            kind=AuditKind.CALL_HANDED_OFF,
+            at=facts.at,
+            actor=facts.principal,
+            trace_id=facts.trace_id,
+            body=handed_off_body(facts),
+        )
+        self._batch.chain.add(fact)
 
     def _note_end(self, run_id: str, state: RunState, actor: str, at: datetime) -> None:
         trace = self._session.row(_TRACE, {"which": run_id})
