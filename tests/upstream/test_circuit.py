@@ -3,9 +3,11 @@
 import asyncio
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from remit.core.identity import StdioEndpoint
+from remit.core.live import Listed
 from remit.core.remote_ports import RemoteFault
 from remit.upstream.circuit import PAUSES, TRIPS_AFTER, Circuit
 from tests.servers.http_server import HttpServer, Raw
@@ -82,6 +84,32 @@ def test_fault_f16_one_death_counts_once_however_many_requests_it_failed():
         circuit.failed(began=clock.seconds - 1)
     assert circuit.refusal(object()) is None
     assert circuit.due_in() == PAUSES[0]
+
+
+def test_fault_f16_after_a_call_that_broke_the_connection_only_an_answered_call_closes_the_circuit():
+    circuit = tripped(clock := Clock())
+    circuit.call_broke()
+    clock.seconds += 100
+    circuit.answered(call=False)
+    assert (circuit.refusal(object()), circuit.refusal(object()) is None) == (None, False)
+    circuit.answered()
+    assert (circuit.refusal(object()), circuit.refusal(object())) == (None, None)
+
+
+def test_fault_f16_a_server_that_lists_well_and_dies_at_each_call_is_left_alone_too(tmp_path: Path):
+    pids = tmp_path / "pids"
+
+    async def main() -> None:
+        async with connections(pauses=(0.0, 0.0, 0.0, 0.0, 60.0)) as every:
+            connection = every.of(recorded(raw_server(pids=str(pids), die_on={"tools/call": 9})))
+            for _ in range(TRIPS_AFTER):
+                session = (await contract_of(connection)).session
+                assert fault(await connection.call(replace(a_call(), session=session))) == ("server_gone", "lost")
+            assert not isinstance((await contract_of(connection)).live, Listed)
+            assert fault(await connection.call(a_call())) == ("circuit_open", "not_sent")
+
+    asyncio.run(main())
+    assert len(lines(pids)) == TRIPS_AFTER
 
 
 def test_fault_f16_a_server_that_dies_at_each_call_is_left_alone_and_taken_back_when_it_is_well(tmp_path: Path):

@@ -27,6 +27,7 @@ class Circuit:
         self._failed_at = clock()
         self._not_before = 0.0
         self._probe: object | None = None
+        self._calls_break = False
 
     def refusal(self, request: object | None) -> str | None:
         """Why a request may not even wait, or None; the one that is let through an open circuit is its probe.
@@ -60,10 +61,17 @@ class Circuit:
         self._failed_at = self._clock()
         self._not_before = self._failed_at + pause
 
-    def answered(self) -> None:
-        """The server answered a request: it is well."""
-        self._failures = 0
-        self._not_before = 0.0
+    def call_broke(self) -> None:
+        """A tools/call took its connection with it: from here on only an answered one shows that the server is well."""
+        self._calls_break = True
+
+    def answered(self, *, call: bool = True) -> None:
+        """The server answered a request: it is well, unless it breaks at calls and this was none."""
+        # Before each call on a new connection comes a listing, which a server that dies at calls answers every time.
+        if call or not self._calls_break:
+            self._failures = 0
+            self._not_before = 0.0
+            self._calls_break = False
 
     def left(self, request: object) -> None:
         """A request has its outcome."""

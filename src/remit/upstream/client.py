@@ -47,6 +47,7 @@ TIMEOUT_IDLE = "timeout_idle"
 TIMEOUT_ABSOLUTE = "timeout_absolute"
 """The two limits of a request that has both; where there is one only, its fault is a plain `timeout`."""
 
+_CALL = "tools/call"
 _GRACE = 1.0
 _EXPLAIN_SECONDS = 2.0
 _LINKS_KEPT = 1_000
@@ -171,7 +172,7 @@ class RemoteMcpClient:
         says which arguments are mirrored into headers (x-mcp-header).
         """
         params: JsonObject = {"name": name, "arguments": arguments}
-        request = Request(method="tools/call", params=params, input_schema=input_schema, ticket=Ticket(), total=timeout)
+        request = Request(method=_CALL, params=params, input_schema=input_schema, ticket=Ticket(), total=timeout)
         relay = listen(request.ticket, on_progress)
         try:
             return (await self.ask(request)).result
@@ -370,10 +371,12 @@ class RemoteMcpClient:
         except Exception as error:  # noqa: BLE001 (every failure is the caller's answer)
             await self._failed(job, serving, fault_of(error, method))
         else:
-            self._circuit.answered()
+            self._circuit.answered(call=method == _CALL)
             job.settle(Answer(result, serving.epoch, opened.negotiated, renewed=job.repeated))
 
     async def _failed(self, job: Job, serving: _Serving, fault: Fault) -> None:
+        if job.request.method == _CALL and breaks_connection(fault):
+            self._circuit.call_broke()
         if fault.code == SESSION_LOST and not job.repeated:
             serving.ended = True
             pinned = job.request.session is not None
