@@ -108,8 +108,10 @@ class Recorder:
         match message:
             case JSONRPCRequest(method=method, id=request_id):
                 kind = _KIND_OF_METHOD.get(method, EventKind.MESSAGE)
-                if len(self._asked) < _MAX_OPEN:
-                    self._asked[direction, str(request_id)] = kind
+                if len(self._asked) >= _MAX_OPEN:
+                    # Most likely given up long ago.
+                    del self._asked[next(iter(self._asked))]
+                self._asked[direction, str(request_id)] = kind
                 return kind
             case JSONRPCNotification(method=method):
                 return _KIND_OF_METHOD.get(method, EventKind.NOTIFICATION)
