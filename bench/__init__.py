@@ -1,4 +1,4 @@
-"""The benchmark of plan and apply: what remit costs at 10 to 5,000 tools, held against the budgets of DESIGN.md section 14.
+"""The benchmark: what plan, apply and governed calls cost, held against the budgets of DESIGN.md section 14.
 
-`./run bench plan|apply`. Not part of the package that is installed, and no test: its figures depend on the machine.
+`./run bench plan|apply|call`. Not part of the package that is installed, and no test: its figures depend on the machine.
 """

@@ -1,4 +1,4 @@
-"""`./run bench plan|apply`: measure, print, and exit with 1 over a budget."""
+"""`./run bench plan|apply|call`: measure, print, and exit with 1 over a budget."""
 
 import argparse
 import json
@@ -6,8 +6,11 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
-from bench.budgets import judged
+from bench.budgets import Verdict, judged
+from bench.call_report import call_document, call_text, call_verdicts
+from bench.calls import CallBench
 from bench.measure import Failed
 from bench.report import document, machine, text
 from bench.works import Bench
@@ -18,41 +21,77 @@ __all__ = ["main"]
 def main() -> int:
     """Run the benchmark. 0 within the budgets, 1 over one or where a measured program failed."""
     options = _options()
-    command = " ".join(["./run", "bench", *sys.argv[1:]])
     with tempfile.TemporaryDirectory(prefix="remit-bench-") as parent:
-        bench = Bench(Path(parent), options.times)
         try:
-            for size in options.sizes:
-                (bench.plan if options.what == "plan" else bench.apply)(size)
-                if options.against == "octodns":
-                    bench.octodns(size)
+            measure = _calls if options.what == "call" else _plan_or_apply
+            shown, found, verdicts = measure(Path(parent), options)
         except Failed as failure:
             sys.stderr.write(f"bench: {failure}\n")
             return 1
-    date = time.strftime("%Y-%m-%d")
-    sys.stdout.write(f"{date}, {machine()}\n{command}\n\n{text(bench.spent)}\n")
+    sys.stdout.write(f"{_date()}, {machine()}\n{_command()}\n\n{shown}\n")
     if options.json is not None:
-        found = document(bench.spent, date=date, command=command)
         options.json.write_text(json.dumps(found, indent=2) + "\n", "utf-8")
-    return int(not all(verdict.kept for verdict in judged(bench.spent)))
+    return int(not all(verdict.kept for verdict in verdicts))
+
+
+_Outcome = tuple[str, dict[str, Any], tuple[Verdict, ...]]
+
+
+def _plan_or_apply(parent: Path, options: argparse.Namespace) -> _Outcome:
+    bench = Bench(parent, options.times)
+    for size in options.sizes:
+        (bench.plan if options.what == "plan" else bench.apply)(size)
+        if options.against == "octodns":
+            bench.octodns(size)
+    return text(bench.spent), document(bench.spent, date=_date(), command=_command()), judged(bench.spent)
+
+
+def _calls(parent: Path, options: argparse.Namespace) -> _Outcome:
+    bench = CallBench(parent, options.times, options.calls)
+    bench.run()
+    found = call_document(bench.found, bench.counts, date=_date(), command=_command())
+    return call_text(bench.found, bench.counts), found, call_verdicts(bench.found)
+
+
+def _date() -> str:
+    return time.strftime("%Y-%m-%d")
+
+
+def _command() -> str:
+    return " ".join(["./run", "bench", *sys.argv[1:]])
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./run bench", description=__doc__)
-    parser.add_argument("what", choices=["plan", "apply"])
+    parser.add_argument("what", choices=["plan", "apply", "call"])
     parser.add_argument(
-        "--sizes", type=_sizes, default="10,100,1000,5000", metavar="N,N", help="numbers of tools (%(default)s)"
+        "--sizes",
+        type=_sizes,
+        default="10,100,1000,5000",
+        metavar="N,N",
+        help="plan, apply: numbers of tools (%(default)s)",
+    )
+    parser.add_argument(
+        "--calls",
+        type=_counts,
+        default="1:2000,32:6400",
+        metavar="CALLERS:N,...",
+        help="call: how many calls by how many callers (%(default)s)",
     )
     parser.add_argument(
         "--times", type=int, default=3, metavar="N", help="runs of each; the median counts (%(default)s)"
     )
-    parser.add_argument("--against", choices=["octodns"], help="run the same size through another tool")
+    parser.add_argument("--against", choices=["octodns"], help="plan: run the same size through another tool")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here, for machines")
     return parser.parse_args()
 
 
 def _sizes(given: str) -> list[int]:
     return [int(size) for size in given.split(",")]
+
+
+def _counts(given: str) -> dict[int, int]:
+    return {int(callers): int(count) for callers, count in (pair.split(":") for pair in given.split(","))}
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ __all__ = ["main"]
 _PROGRAMS = {
     "remit": ("remit.cli.main", "main"),
     "listing": ("bench.listing", "main"),
+    "bare-calls": ("bench.calling", "bare"),
+    "governed-calls": ("bench.calling", "governed"),
     "octodns": ("octodns.cmds.sync", "main"),
 }
 """Module and function of each program; a function reads sys.argv, as the console script's does."""

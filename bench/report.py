@@ -8,7 +8,7 @@ from typing import Any
 from bench.budgets import Figures, Verdict, growth, judged
 from bench.works import CACHED, OCTODNS
 
-__all__ = ["document", "machine", "text"]
+__all__ = ["budget_table", "document", "machine", "text"]
 
 
 def machine() -> str:
@@ -22,7 +22,7 @@ def machine() -> str:
 
 def text(spent: Figures) -> str:
     """Two Markdown tables: what was spent, and how it stands against the budgets; then the ratios to octoDNS."""
-    return "\n".join((*_spent_table(spent), "", *_budget_table(judged(spent)), *_ratios(spent)))
+    return "\n".join((*_spent_table(spent), "", *budget_table(judged(spent)), *_ratios(spent)))
 
 
 def _spent_table(spent: Figures) -> Iterator[str]:
@@ -40,7 +40,8 @@ def _cell(spent: Figures, work: str, size: int) -> str:
     return "" if found is None else f"{found.cpu:.2f} s, {found.peak / 2**20:.0f}"
 
 
-def _budget_table(verdicts: tuple[Verdict, ...]) -> Iterator[str]:
+def budget_table(verdicts: tuple[Verdict, ...]) -> Iterator[str]:
+    """The lines of a Markdown table: what is allowed, what was measured."""
     yield "| budget | rule | allowed | measured | |"
     yield "|---|---|---|---|---|"
     for each in verdicts:

@@ -3,7 +3,8 @@
     python server.py stdio FILE         one server over stdio
     python server.py http FOLDER        every FILE.pages of a folder as /FILE/mcp on one loopback port, which it prints
 
-A file holds one result of tools/list in JSON a line: the pages.
+A file holds one result of tools/list in JSON a line: the pages. A call of any tool is answered with the `number` among its
+arguments, so that a caller sees whether the answer is the one to its own question.
 """
 
 import json
@@ -13,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FRESH", "main"]
+__all__ = ["FRESH", "answer_text", "main"]
 
 FRESH = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 """What every result of the modern era carries."""
@@ -26,6 +27,19 @@ _DISCOVERED = json.dumps(
         "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "bench", "version": "1.0"}},
     }
 )
+
+
+_CALLED = """\
+{{"content":[{{"type":"text","text":"{text}"}}],"structuredContent":{{"number":{number},"state":"open","labels":["urgent","customer"],\
+"author":{{"login":"sam","team":"support"}},"changed":"2026-11-30T12:00:00Z"}},"isError":false,"resultType":"complete"}}"""
+
+
+def answer_text(number: int) -> str:
+    """The text with which a call with this number is answered."""
+    return (
+        f"Ticket {number} was opened by sam of the support team and carries the labels urgent and customer. Its newest change "
+        "is from noon, when the customer sent the log of the night. Nobody has looked at the log yet."
+    )
 
 
 def main() -> None:
@@ -45,6 +59,9 @@ def _answer(message: dict[str, Any], pages: Sequence[str]) -> str:
     elif method == "tools/list":
         params: dict[str, Any] = message.get("params") or {}
         result = pages[int(params.get("cursor") or 0)]
+    elif method == "tools/call":
+        number = int(message["params"]["arguments"]["number"])
+        result = _CALLED.format(text=answer_text(number), number=number)
     else:
         error = json.dumps({"code": -32601, "message": "unknown method"})
         return f'{{"jsonrpc":"2.0","id":{json.dumps(message["id"])},"error":{error}}}'
@@ -64,6 +81,9 @@ def _serve_http(folder: Path) -> None:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        # An answer in one piece: head and body apart would wait for each other's acknowledgement.
+        wbufsize = -1
+        disable_nagle_algorithm = True
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (the base class names it)
             """Keep quiet."""

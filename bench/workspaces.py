@@ -22,10 +22,11 @@ SERVER = Path(__file__).with_name("server.py")
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """A folder with mcp.yaml and what its servers list."""
+    """A folder with mcp.yaml and what its servers list; `envelope` is the policy of all their tools, in YAML."""
 
     folder: Path
     size: int
+    envelope: str | None = None
 
     def use_stdio(self) -> None:
         """Let mcp.yaml start its servers."""
@@ -73,6 +74,7 @@ class Workspace:
                 f"url: {endpoint}" if isinstance(endpoint, str) else f"command: {json.dumps(['{python}', *endpoint])}"
             )
             lines += [f"    - name: {name}", f"      {where}", "      start_timeout_seconds: 120"]
+            lines += [] if self.envelope is None else [f"      envelope: {self.envelope}"]
         lines += ["assistants:"]
         for name, count in self._counts().items():
             lines += [f"  - name: for-{name}", "    tools:", f"      - server: {name}", "        include:"]
@@ -82,11 +84,11 @@ class Workspace:
         (self.folder / "servers.json").write_text(json.dumps({"tools": self.size, "servers": bare}), "utf-8")
 
 
-def make_workspace(parent: Path, size: int) -> Workspace:
+def make_workspace(parent: Path, size: int, envelope: str | None = None) -> Workspace:
     """Make a workspace with so many tools below a folder."""
     folder = parent / f"tools-{size}"
     folder.mkdir()
-    workspace = Workspace(folder, size)
+    workspace = Workspace(folder, size, envelope)
     workspace.write_pages()
     workspace.use_stdio()
     return workspace

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from bench.budgets import Verdict, judged
+from bench.call_report import call_text, call_verdicts
+from bench.calls import Calls, Compared
 from bench.measure import ROOT, Spent
 from bench.report import text
 from bench.works import APPLY, CACHED, HELP, LISTING, LIVE, OCTODNS, VALIDATE
@@ -49,6 +51,45 @@ def test_the_table_holds_every_figure_and_the_ratio_to_another_tool():
     assert f"| {CACHED} | 0.50 s, 1 | 1.50 s, 1 |  |" in shown.splitlines()
     assert f"{CACHED}, 10 tools: 0.25 of what octoDNS spends on 10 records in the same run" in shown.splitlines()
     assert f"| {CACHED} | 1.2 s | 1.20 | 1.50 | OVER |" in shown.splitlines()
+
+
+def calls(cpu_ms: float) -> Calls:
+    return Calls(cpu_ms=cpu_ms, p50_ms=1.0, p99_ms=2.0, rate=1_000.0)
+
+
+def test_what_a_governed_call_adds_is_judged_over_stdio_and_shown_over_http():
+    compared = Compared(bare=calls(0.25), governed=calls(0.56), added=calls(0.31))
+    found = {("stdio", 1): compared, ("stdio", 32): compared, ("http", 32): compared}
+    assert call_verdicts(found) == (
+        Verdict("governed call, stdio, 1 caller", "1.5 ms CPU added a call", 0.31, 1.5),
+        Verdict("governed call, stdio, 32 callers", "0.3 ms CPU added a call", 0.31, 0.3),
+    )
+    shown = call_text(found, {1: 2_000, 32: 6_400}).splitlines()
+    assert "| HTTP, 32 callers | 6,400 | governed call | 0.560 | 1.00 | 2.00 | 1,000 |" in shown
+    assert "| governed call, stdio, 32 callers | 0.3 ms CPU added a call | 0.30 | 0.31 | OVER |" in shown
+
+
+@pytest.mark.slow
+def test_the_benchmark_of_calls_runs(tmp_path: Path):
+    figures = tmp_path / "figures.json"
+    ended = subprocess.run(
+        [sys.executable, "-m", "bench", "call", "--calls", "1:20,4:40", "--times", "1", "--json", str(figures)],
+        cwd=ROOT,
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+    # Its exit code says how fast this machine is just now; figures are written only where every call was proven.
+    assert figures.exists(), ended.stderr
+    found = json.loads(figures.read_text("utf-8"))["figures"]
+    assert [(each["transport"], each["callers"], each["calls"]) for each in found] == [
+        ("stdio", 1, 20),
+        ("stdio", 4, 40),
+        ("http", 1, 20),
+        ("http", 4, 40),
+    ]
 
 
 @pytest.mark.slow
