@@ -23,6 +23,7 @@ MANY_NAMES: Mapping[str, str] = {
     "src/remit/core/operations.py": "the closed union of operations",
     "src/remit/render/shapes.py": "the closed objects of the plan document, one type each",
     "src/remit/errors.py": "the one error tree",
+    "src/remit/store/audit_bodies.py": "one body for each kind of audit event",
 }
 """Modules with more than PUBLIC_NAMES_CAP public names, and why splitting them would hide something."""
 

@@ -57,7 +57,7 @@ LOST = Raw(404, b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"S
 class HttpServer:
     """Options are attributes and may be changed while it runs.
 
-    `answer_on` maps a method to a Raw answer, `answer_at` a path, `stall_on` holds methods that are answered only when `go_on` is
+    `answer_on` maps a method to a Raw answer, `answer_at` a path, `on_tool` a tool's name to a Raw answer or an outcome, `stall_on` holds methods that are answered only when `go_on` is
     set or the server stops (`hung_up` gets those whose client went away meanwhile), `before` maps a method to events that go before its answer, where that is an event,
     `sessions` is whether legacy sessions are kept (`lost` is the answer for an unknown one), `sse` whether answers are event streams.
     """
@@ -72,6 +72,7 @@ class HttpServer:
         sessions: bool = False,
         bearer: str | None = None,
         answer_on: Mapping[str, Raw] | None = None,
+        on_tool: Mapping[str, Raw | Mapping[str, Any]] | None = None,
         stall_on: Sequence[str] = (),
         token: Raw | None = None,
         tls: ssl.SSLContext | None = None,
@@ -87,6 +88,7 @@ class HttpServer:
         self.bearer = bearer
         self.answer_on = dict(answer_on or {})
         self.answer_at: dict[str, Raw] = {}
+        self.on_tool: dict[str, Raw | Mapping[str, Any]] = dict(on_tool or {})
         self.before: dict[str, bytes] = {}
         self.stall_on = set(stall_on)
         self.token = token
@@ -131,6 +133,11 @@ class HttpServer:
     def methods(self) -> list[str]:
         return [seen.method for seen in self.seen if seen.verb == "POST"]
 
+    def raw_for(self, message: Mapping[str, Any]) -> Raw | None:
+        method: str = message.get("method", "")
+        named = self.on_tool.get(message["params"]["name"]) if method == "tools/call" else None
+        return named if isinstance(named, Raw) else self.answer_on.get(method)
+
     def result(self, message: Mapping[str, Any]) -> dict[str, Any]:
         method = message["method"]
         params: dict[str, Any] = message.get("params") or {}
@@ -146,6 +153,9 @@ class HttpServer:
             following = {"nextCursor": str(end)} if end < len(self.tools) else {}
             return {"result": {"tools": list(self.tools[start:end]), **_CACHE, **following}}
         if method == "tools/call":
+            if (outcome := self.on_tool.get(params["name"])) is not None:
+                assert not isinstance(outcome, Raw)
+                return dict(outcome)
             arguments: dict[str, Any] = params.get("arguments") or {}
             content = [{"type": "text", "text": json.dumps(arguments)}]
             if "padding" in arguments:
@@ -214,8 +224,8 @@ class _Handler(BaseHTTPRequestHandler):
         owner, method = self.owner, str(message.get("method", ""))
         if owner.bearer and self.headers.get("authorization") != f"Bearer {owner.bearer}":
             self._send(Raw(401, b"who are you"))
-        elif method in owner.answer_on:
-            self._send(owner.answer_on[method])
+        elif (raw := owner.raw_for(message)) is not None:
+            self._send(raw)
         elif "id" not in message:
             self._send(Raw(202))
         elif self._is_lost(method):

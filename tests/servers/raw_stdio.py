@@ -16,6 +16,7 @@ The only argument is a JSON object of options, or `@FILE` with one, read at the 
     error_on      {method: [code, message]}: answer with this JSON-RPC error
     answer_on     {method: result}: answer with this instead
     frames        {method: [message]}: send these before answering the method; the text "{id}" in them is the request's id
+    on_tool       {tool: options}: for calls of this tool these options come before the others
     close_on      [method]: close stdout instead of answering it, and stay
     error_on_page number of the page of tools/list (from 1) that is answered with an error
     cursor        "endless" or "same"
@@ -78,6 +79,8 @@ def _start(options: dict[str, Any]) -> None:
 
 def _take(message: dict[str, Any], options: dict[str, Any]) -> None:
     method = message.get("method", "")
+    if method == "tools/call":
+        options = options | options.get("on_tool", {}).get(message["params"]["name"], {})
     if "methods" in options:
         _append(options["methods"], method)
     if method == "tools/call" and "called" in options:
