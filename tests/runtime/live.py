@@ -106,6 +106,15 @@ class Live:
         logs = {"log": str(self.here.folder / "log"), "pids": str(self.here.folder / "pids")}
         self.here.serve("stdio", **({"tools": self.http.tools} | logs | options))
 
+    def called(self, *calls: tuple[str, str], **more: Any) -> tuple[list[ToolResultEnvelope], Run]:
+        """The results of calls (name and arguments), one after the other in one run of `ops`, and the run."""
+
+        async def work() -> tuple[list[ToolResultEnvelope], Run]:
+            async with self.runtime() as runtime, runtime.run("ops") as run:
+                return [result_of(await run.call(name, text, **more)) for name, text in calls], run
+
+        return ran(work())
+
     def audit(self, run: Run) -> Sequence[Event]:
         """The audit events of a run's trace without those of the run itself, in order."""
         found = self.governance.audit.audit_events(trace_id=run.trace_id)
