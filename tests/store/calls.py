@@ -76,9 +76,11 @@ class Site:
         return grants.stamp
 
     @contextmanager
-    def journal(self, *runs: str, writer: str = "here", busy_seconds: float = 5.0) -> Generator[Journal]:
+    def journal(
+        self, *runs: str, writer: str = "here", busy_seconds: float = 5.0, heartbeat_seconds: float = 5.0
+    ) -> Generator[Journal]:
         """An open journal, with these runs started; closed at the end."""
-        journal = self.opened(writer=writer, busy_seconds=busy_seconds)
+        journal = self.opened(writer=writer, busy_seconds=busy_seconds, heartbeat_seconds=heartbeat_seconds)
         try:
             for run_id in runs:
                 journal.ledger.start_run(self.run(run_id))
@@ -86,7 +88,14 @@ class Site:
         finally:
             journal.close()
 
-    def opened(self, *, writer: str = "here", busy_seconds: float = 5.0, trace_bytes: int = 1 << 20) -> Journal:
+    def opened(
+        self,
+        *,
+        writer: str = "here",
+        busy_seconds: float = 5.0,
+        trace_bytes: int = 1 << 20,
+        heartbeat_seconds: float = 5.0,
+    ) -> Journal:
         """An open journal that the test closes."""
         return open_journal(
             Location(self.path),
@@ -95,6 +104,7 @@ class Site:
             clock=self.clock,
             busy_seconds=busy_seconds,
             trace_bytes=trace_bytes,
+            heartbeat_seconds=heartbeat_seconds,
         )
 
     def run(self, run_id: str) -> NewRun:
@@ -145,7 +155,7 @@ def new_id() -> str:
 
 def a_call(site: Site, run_id: str = "r1", *, stamp: Stamp | None = None, **other: Any) -> CallFacts:
     """A call of the tool, with ids of its own; `stamp` spares reading the grants for each of many."""
-    number = next(_numbers)
+    number = f"{os.getpid()}-{next(_numbers)}"
     facts = CallFacts(
         action_id=f"action-{number}",
         run_id=run_id,

@@ -22,6 +22,7 @@ from remit.store.texts import time_from, time_text
 __all__ = ["AuditArchive", "TraceArchive"]
 
 _PAGE = 5000
+_BEFORE_ALL = -(2**63)
 _EVENT, _AUDIT = protocol_events.c, audit_events.c
 
 
@@ -42,7 +43,7 @@ class AuditArchive:
     def _every(self, trace_id: str | None) -> Iterator[AuditEvent]:
         # Up to the heads of one moment: a checkpoint read later would note events of a chain that was read before.
         for head in self.audit_heads():
-            after = 0
+            after = _BEFORE_ALL
             while page := self._access.read(_page(head, after, trace_id)):
                 yield from page
                 after = page[-1].seq

@@ -21,6 +21,7 @@ from remit.core.events import ProtocolEvent
 from remit.errors import StoreError
 from remit.store.access import Access
 from remit.store.faults import as_store_error
+from remit.store.instances import HEARTBEAT_SECONDS
 from remit.store.journal_writer import Failed, JournalWriter, Work
 from remit.store.ledger import Ledger
 from remit.store.location import Location
@@ -55,14 +56,16 @@ def open_journal(
     clock: Callable[[], datetime],
     busy_seconds: float = _BUSY_SECONDS,
     trace_bytes: int = MAX_BYTES,
+    heartbeat_seconds: float = HEARTBEAT_SECONDS,
 ) -> "Journal":
     """Open a journal whose audit events go to the chain `writer`, which other processes may share.
 
     Gives the calls of journals that died their end first. `busy_seconds` is how long a row waits for a database that
-    somebody else keeps locked. Raises StoreError where the database cannot be used.
+    somebody else keeps locked, `trace_bytes` how much of the protocol trace may wait. Raises StoreError where the database
+    cannot be used.
     """
     file = SqliteFile(location.path)
-    made = JournalWriter(file, writer=writer, new_id=new_id, clock=clock)
+    made = JournalWriter(file, writer=writer, new_id=new_id, clock=clock, heartbeat_seconds=heartbeat_seconds)
     require_storable(writer, place="audit writer")
     check_file(location.path)
     journal = Journal(made, Access(file), busy_seconds=busy_seconds, traces=TraceQueue(trace_bytes))

@@ -17,7 +17,7 @@ from remit.store.batch import Batch, OpenCall
 from remit.store.call_writing import CallWriter
 from remit.store.chains import CHECKPOINT_EVERY, Chain
 from remit.store.faults import as_store_error
-from remit.store.instances import HEARTBEAT_SECONDS, Instances
+from remit.store.instances import Instances
 from remit.store.journal_connection import JournalConnection, concerns_one_item
 from remit.store.recovery import owners_of_open_work, recover
 from remit.store.run_writing import RunWriter
@@ -53,7 +53,15 @@ class Failed:
 class JournalWriter:
     """Writes for one journal. Used by one thread at a time."""
 
-    def __init__(self, file: SqliteFile, *, writer: str, new_id: Callable[[], str], clock: Callable[[], datetime]):
+    def __init__(
+        self,
+        file: SqliteFile,
+        *,
+        writer: str,
+        new_id: Callable[[], str],
+        clock: Callable[[], datetime],
+        heartbeat_seconds: float,
+    ):
         self.place = str(file.path)
         self._connection = JournalConnection(file)
         self._name = writer
@@ -63,12 +71,13 @@ class JournalWriter:
         self._instance = new_id()
         self._open_calls: dict[str, OpenCall] = {}
         self._since_checkpoint = 0
+        self._heartbeat_seconds = heartbeat_seconds
         self._renewed = float("-inf")
 
     @property
     def heartbeat_due(self) -> float:
         """When the next turn should come at the latest, on the monotonic clock."""
-        return self._renewed + HEARTBEAT_SECONDS
+        return self._renewed + self._heartbeat_seconds
 
     def try_to_begin(self) -> bool:
         """Begin a turn; False where another connection holds the lock. Raises StoreError or a driver error."""
