@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import json
 import sys
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -9,12 +10,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from remit.core.desired import Connection
-from remit.core.identity import Endpoint, HttpEndpoint, ServerId
+from remit.core.identity import Endpoint, HttpEndpoint, ServerId, StdioEndpoint
 from remit.core.live import Listed
 from remit.core.recorded import RecordedServer
 from remit.core.remote_ports import RemoteAnswer, RemoteCall, RemoteContract, RemoteFault, RemoteResult
 from remit.upstream.calling import McpConnections
-from tests.upstream.support import NOON, KeptEvents, sources
+from tests.upstream.support import NOON, SERVERS, KeptEvents, sources
 
 
 @asynccontextmanager
@@ -57,6 +58,12 @@ def recorded(endpoint: Endpoint | str, *, server_id: str = "server-1", **connect
         endpoint=HttpEndpoint(endpoint) if isinstance(endpoint, str) else endpoint,
         connection=Connection(**settled),
     )
+
+
+def server_from(path: Path, **options: Any) -> StdioEndpoint:
+    """A stdio server of ours whose options can be changed between two starts, by asking for it again."""
+    path.write_text(json.dumps(options), "utf-8")
+    return StdioEndpoint(("{python}", str(SERVERS / "raw_stdio.py"), f"@{path}"))
 
 
 def a_call(**arguments: Any) -> RemoteCall:
@@ -112,5 +119,5 @@ def lines(path: Path) -> list[str]:
 
 
 __all__ = [
-    "a_call", "connections", "contract_of", "fault", "limited", "lines", "recorded", "said", "tools_of", "until",
+    "a_call", "connections", "contract_of", "fault", "limited", "lines", "recorded", "said", "server_from", "tools_of", "until",
 ]  # fmt: skip

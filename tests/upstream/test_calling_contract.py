@@ -6,16 +6,14 @@ import os
 import signal
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from remit.core.identity import StdioEndpoint
 from remit.core.live import Unreachable, UnreachableReason
 from remit.core.remote_ports import RemoteContract
 from tests.servers.http_server import HttpServer
-from tests.upstream.calls import a_call, connections, contract_of, lines, recorded, said, tools_of, until
-from tests.upstream.support import SERVERS, KeptEvents, raw_server
+from tests.upstream.calls import a_call, connections, contract_of, lines, recorded, said, server_from, tools_of, until
+from tests.upstream.support import KeptEvents, raw_server
 
 CHANGED = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
 TWO = [{"name": name, "inputSchema": {"type": "object"}} for name in ("echo", "other")]
@@ -24,12 +22,6 @@ TWO = [{"name": name, "inputSchema": {"type": "object"}} for name in ("echo", "o
 def reason_of(contract: RemoteContract) -> UnreachableReason:
     assert isinstance(contract.live, Unreachable), contract
     return contract.live.reason
-
-
-def server_from(path: Path, **options: Any) -> StdioEndpoint:
-    """A server whose options can be changed between two starts."""
-    path.write_text(json.dumps(options), "utf-8")
-    return StdioEndpoint(("{python}", str(SERVERS / "raw_stdio.py"), f"@{path}"))
 
 
 def test_callers_at_the_same_time_share_one_listing_and_later_ones_the_kept_one(tmp_path: Path):

@@ -23,6 +23,7 @@ from tests.upstream.calls import (
     lines,
     recorded,
     said,
+    server_from,
     tools_of,
     until,
 )
@@ -149,9 +150,11 @@ def test_case_c21_fault_f9_a_server_killed_in_mid_call_fails_it_within_a_second_
 
     async def main() -> None:
         async with connections() as every:
-            server = recorded(raw_server(call_seconds=0.5, pids=str(pids), methods=str(methods)))
+            files = {"pids": str(pids), "methods": str(methods)}
+            server = recorded(server_from(tmp_path / "options", silent_on=["tools/call"], **files))
             pending = [asyncio.create_task(every.of(server).call(a_call(n=n))) for n in range(3)]
-            await until(lambda: "tools/call" in lines(methods))
+            await until(lambda: lines(methods).count("tools/call") == 3)
+            server_from(tmp_path / "options", **files)
             os.kill(int(lines(pids)[0]), signal.SIGKILL)
             began = time.monotonic()
             answers = await asyncio.gather(*pending)
