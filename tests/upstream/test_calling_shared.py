@@ -166,7 +166,7 @@ sys.exit(3)
 def test_case_c22_fault_f19_a_close_from_a_signal_handler_leaves_no_traceback_and_no_process(tmp_path: Path):
     pids, methods = tmp_path / "pids", tmp_path / "methods"
     program = subprocess.Popen(
-        [sys.executable, "-X", "dev", "-c", _PROGRAM, str(pids), str(methods)],
+        [sys.executable, "-W", "default", "-c", _PROGRAM, str(pids), str(methods)],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
