@@ -73,7 +73,7 @@ class Carriage:
                 try:
                     answer = await self._send(executor, case, sent, started, recheck, on_progress)
                 except asyncio.CancelledError:
-                    by_run = watched.by_run
+                    by_run = watched.only_by_run()
                     raise
             ending = ending_of(answer, self._adapt(answer, case), side_effecting=side_effecting)
         except asyncio.CancelledError:
@@ -83,7 +83,6 @@ class Carriage:
             kept = self._journal.end(self._end_of(case, ending, sent, started))
             if not by_run:
                 raise
-            _take_back_cancellation()
             with suppress(StoreError):
                 await durable(kept)
             return ending.result
@@ -181,12 +180,6 @@ def _too_late(case: Case) -> RemoteFault:
     seconds = call_seconds(case.tool, case.call)
     message = f"{case.facts.server}: the time of this call ({seconds:g} s) was over before it could be sent"
     return RemoteFault(code=FailureCode.TIMEOUT_ABSOLUTE, message=message, delivery=Delivery.NOT_SENT)
-
-
-def _take_back_cancellation() -> None:
-    task = asyncio.current_task()
-    if task is not None:
-        task.uncancel()
 
 
 def _with_note(result: ToolResultEnvelope, **notes: str) -> ToolResultEnvelope:

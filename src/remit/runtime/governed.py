@@ -143,11 +143,10 @@ class GovernedExecutor:
             try:
                 decision, session = await self._gate(executor, call, arguments, grants, started)
             except asyncio.CancelledError:
-                if not watched.by_run:
+                if not watched.only_by_run():
                     # Submitted and not waited for, so that nothing can interrupt it again.
                     self._with.journal.refuse(_given_up(facts()))
                     raise
-                watched.task.uncancel()
                 decision, session = Deny(FailureCode.RUN_OVER, "the run was cancelled; nothing goes out any more"), None
         return Case(
             call=call, arguments=arguments, grants=grants, tool=tool, decision=decision, facts=facts(), session=session

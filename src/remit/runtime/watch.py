@@ -23,7 +23,12 @@ class Watched:
 
     run_id: str
     task: "asyncio.Task[object]"
+    before: int
     by_run: bool = False
+
+    def only_by_run(self) -> bool:
+        """Take the run's cancellation back. False where somebody else cancelled the task, perhaps as well: that holds."""
+        return self.by_run and self.task.uncancel() <= self.before
 
 
 class RunWatch:
@@ -39,10 +44,10 @@ class RunWatch:
 
     @contextmanager
     def watching(self, run_id: str) -> Generator[Watched]:
-        """While inside, the awaiting task is cancelled when its run is; `by_run` tells that from any other cancellation."""
+        """While inside, the awaiting task is cancelled when its run is; `only_by_run` tells that from any other cancellation."""
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 (for the type checker: a coroutine always runs in a task)
-        entry = Watched(run_id, task)
+        entry = Watched(run_id, task, task.cancelling())
         self._watched.add(entry)
         if self._poller is None or self._poller.done():
             self._poller = asyncio.create_task(self._poll(), name="remit-run-watch")
