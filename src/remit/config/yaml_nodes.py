@@ -18,7 +18,7 @@ from remit.config.findings import Findings
 from remit.config.nodes import Entry, Kind, ListNode, MapNode, Mark, Node, Scalar, Unusable
 from remit.core.diagnostics import Source
 
-__all__ = ["MAX_DEPTH", "MAX_NODES", "EventParser", "PureParser", "parse_yaml"]
+__all__ = ["MAX_DEPTH", "MAX_NODES", "EventParser", "PureParser", "parse_yaml", "parse_yaml_documents"]
 
 MAX_DEPTH = 64
 """Levels of nesting; mcp.yaml needs eight, and a deep tree is an attack on whatever walks it."""
@@ -65,21 +65,35 @@ def parse_yaml(
     tags, merge keys and repeated keys are reported and passed over, so that the rest can be checked too.
     """
     building = _Tree(file, findings)
+    return building.finish() if _read(building, text, findings, parser or _fastest_parser()) else None
+
+
+def parse_yaml_documents(text: str, file: str, findings: Findings) -> tuple[Node, ...] | None:
+    """The roots of all documents of a file that is not ours, such as a list of Kubernetes objects.
+
+    None where the text has no tree. Everything else that `parse_yaml` reports is reported here too.
+    """
+    building = _Tree(file, findings, several=True)
+    return tuple(building.roots) if _read(building, text, findings, _fastest_parser()) else None
+
+
+def _read(building: "_Tree", text: str, findings: Findings, parser: Callable[[str], EventParser]) -> bool:
+    """Read a text to its end; False, reported, where it cannot be."""
     try:
-        stream = (parser or _fastest_parser())(text)
+        stream = parser(text)
         while stream.check_event():
             if event := stream.get_event():
                 building.take(event)
     except _Stop:
-        return None
+        return False
     except MarkedYAMLError as error:
         building.report_syntax(error)
-        return None
+        return False
     except (YAMLError, ValueError, OverflowError):
         # The pure parser lets an impossible \U escape through to chr(); libyaml names the place itself.
         findings.add("yaml-syntax", building.last, "this is not valid YAML: an escape or a character cannot be read")
-        return None
-    return building.finish()
+        return False
+    return True
 
 
 class _Stop(Exception):
@@ -95,11 +109,12 @@ class _Open:
 class _Tree:
     """Builds the tree from events, without recursion."""
 
-    def __init__(self, file: str, findings: Findings):
+    def __init__(self, file: str, findings: Findings, *, several: bool = False):
         self._file = file
         self._findings = findings
         self._open: list[_Open] = []
-        self._root: Node | None = None
+        self._several = several
+        self.roots: list[Node] = []
         self._documents = 0
         self._nodes = 0
         self._mark: Mark | None = None
@@ -127,7 +142,7 @@ class _Tree:
 
     def finish(self) -> Node | None:
         """The root, if the document has content."""
-        root = self._root
+        root = self.roots[0] if self.roots else None
         if root is None or (isinstance(root, Scalar) and root.kind is Kind.NULL):
             self._findings.add(
                 "empty-file",
@@ -155,7 +170,7 @@ class _Tree:
 
     def _document(self, event: Any) -> None:
         self._documents += 1
-        if self._documents > 1:
+        if self._documents > 1 and not self._several:
             self._findings.add(
                 "yaml-second-document",
                 self._at(event.start_mark),
@@ -204,7 +219,7 @@ class _Tree:
             self._findings.add("config-too-large", node.source, f"the file has more than {MAX_NODES} keys and values")
             raise _Stop
         if not self._open:
-            self._root = node
+            self.roots.append(node)
             return
         top = self._open[-1]
         if isinstance(top.node, ListNode):

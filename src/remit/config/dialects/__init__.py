@@ -1,0 +1,1 @@
+"""Configuration files of MCP clients, gateways and operators, read into servers of mcp.yaml. Starts and opens nothing."""
