@@ -58,7 +58,7 @@ _ENDS = {AuditKind.CALL_OUTCOME.value, AuditKind.CALL_RECOVERED.value}
 
 def site(folder: Path, *, idle: float = 20, total: float = 30, **options: Any) -> "Site":
     """The workspace, applied; `options` are the server's (tests/servers/raw_stdio.py), from its next start on."""
-    here = Site(Workspace(folder))
+    here = Site.at_folder(folder)
     here.serve()
     here.at.write(CONFIG.format(owner=OWNER, idle=idle, total=total))
     ended = here.at.apply()
@@ -125,6 +125,11 @@ class Site:
         self.folder = at.folder
         self.config = at.folder / "mcp.yaml"
         self.database = at.folder / ".remit" / "remit.db"
+
+    @classmethod
+    def at_folder(cls, folder: Path) -> "Site":
+        """What lies in a folder, applied or not."""
+        return cls(Workspace(folder))
 
     def serve(self, **options: Any) -> None:
         """How the server behaves from its next start on."""
