@@ -174,9 +174,9 @@ class Site:
         return {each.tool_call_id: (each.state.value, each.code) for row in rows if row for each in row.actions}
 
     def sound_audit(self) -> list[tuple[str, str]]:
-        """The events of calls as (kind, tool call id), in order, once the trail is found to be sound.
+        """The events of calls as (kind, tool call id), in their order, once the trail is found to be sound.
 
-        Sound is: no chain is damaged, and each intent is followed by exactly one end, in a later event.
+        Sound is: no chain is damaged, and each intent is followed by exactly one end.
         """
         events = list(self.desks().audit.audit_events())
         assert verify(events) == ()
@@ -184,11 +184,8 @@ class Site:
         started = Counter(_call_of(each) for each in of_calls if each.kind in _STARTS)
         ended = Counter(_call_of(each) for each in of_calls if each.kind in _ENDS)
         assert (ended, set(started.values()) <= {1}) == (started, True)
-        order = [
-            each for each in sorted(of_calls, key=lambda each: (each.at, each.seq)) if each.kind in _STARTS | _ENDS
-        ]
         begun = set[str]()
-        for each in order:
+        for each in (each for each in of_calls if each.kind in _STARTS | _ENDS):
             begun |= {_call_of(each)} if each.kind in _STARTS else set()
             assert _call_of(each) in begun
         return [(each.kind, _call_of(each)) for each in of_calls]
