@@ -17,6 +17,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from remit.config.file_set import MAIN_FILE, FileSet
 from remit.core.definition import Definition
 from remit.core.operations import Change
 from remit.core.ports import ServerLister, Store
@@ -38,7 +39,6 @@ EMBEDDED = Path(".remit") / "remit.db"
 
 GIT_SECONDS = 5.0
 
-DEFAULT_FILE = "mcp.yaml"
 _WRITER = "runtime"
 """The audit chain of governed calls; every process that makes some adds to it."""
 
@@ -169,11 +169,12 @@ class Owner:
     loaded: "Loaded | None"
 
 
-def owner_of(config: Path, database: Database) -> Owner:
+def owner_of(config: FileSet, database: Database) -> Owner:
     """The owner: the file's where it is valid, else the one owner that the database records.
 
     So a half-edited mcp.yaml stops neither a call nor an emergency suspension; what is called is what was applied, and
-    that stands in the database. Raises ConfigError where nobody can say who the owner is, StoreError.
+    that stands in the database. Raises ConfigError where nobody can say who the owner is, UsageError for an environment
+    that has no overlay, StoreError.
     """
     from remit.config.loader import Loaded, load
 
@@ -198,21 +199,24 @@ class Runtime:
 
     @staticmethod
     @asynccontextmanager
-    async def open(config: Path | str = DEFAULT_FILE, *, host: Host | None = None) -> "AsyncGenerator[GovernedRuntime]":
-        """The governed runtime over what was applied from a file; ends connections and child processes on leaving.
+    async def open(
+        config: FileSet | Path | str = MAIN_FILE, *, host: Host | None = None
+    ) -> "AsyncGenerator[GovernedRuntime]":
+        """The governed runtime over what was applied from a file, or from several with an environment's overlay.
 
-        Raises NoDatabase, StoreError, ConfigError. Everything in it belongs to the running event loop.
+        Ends connections and child processes on leaving. Raises NoDatabase, StoreError, ConfigError, UsageError.
+        Everything in it belongs to the running event loop.
         """
         # The folder is settled before anything is awaited: a program may change its own later.
-        file = Path(config)
-        runtime = await _opened(file, Path.cwd() / file.parent, host or host_of())
+        files = config if isinstance(config, FileSet) else FileSet(main=Path(config))
+        runtime = await _opened(files, files.folder, host or host_of())
         try:
             yield runtime
         finally:
             await runtime.close()
 
 
-async def _opened(config: Path, base_dir: Path, host: Host) -> "GovernedRuntime":
+async def _opened(config: FileSet, base_dir: Path, host: Host) -> "GovernedRuntime":
     from remit.runtime.runtime import GovernedRuntime, RuntimePorts
     from remit.runtime.telemetry import spans_of_host
     from remit.store.journal import open_journal

@@ -11,6 +11,7 @@ from remit.app import NoCaches
 from remit.cli.applied import applied_document, applied_text, is_told_by_plan
 from remit.cli.outcomes import apply_outcome, forget_summary, publish_to_github, write_summary
 from remit.cli.session import PlanFlags, Session, open_session
+from remit.config.file_set import FileSet
 from remit.core.acceptance import acceptance_of
 from remit.core.operations import Attach, Origin, Refresh
 from remit.core.plan import HoldReason, Plan
@@ -72,7 +73,7 @@ class _Run:
         return self.inputs(request).plan_from(self.session.recorded)
 
 
-def run_apply(config: Path, plan_flags: PlanFlags, flags: ApplyFlags) -> ExitCode:
+def run_apply(config: FileSet, plan_flags: PlanFlags, flags: ApplyFlags) -> ExitCode:
     """Run apply and give its exit code. Raises RemitError where nothing was done."""
     forget_summary(flags.summary)
     saved = None if flags.plan is None else read_plan(flags.plan)

@@ -7,13 +7,13 @@ counts then is app.py's.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from remit.app import Database, Host, host_of, owner_of
 from remit.cli.logs import configure_logging
 from remit.cli.next_steps import file_flag
 from remit.cli.terminal import Terminal
+from remit.config.file_set import FileSet
 from remit.core.addresses import nearest
 from remit.core.recorded import Recorded
 from remit.errors import UsageError
@@ -30,7 +30,7 @@ class Reading:
 
     host: Host
     terminal: Terminal
-    config: Path
+    config: FileSet
     database: Database
     desks: "Governance"
 
@@ -56,11 +56,11 @@ class Owned(Reading):
         return self.database.recorded()[1]
 
 
-def open_reading(config: Path, *, colour: bool) -> Reading:
+def open_reading(config: FileSet, *, colour: bool) -> Reading:
     """Open the database that belongs to a file, without reading the file. Raises NoDatabase where there is none."""
     configure_logging()
     host = host_of()
-    database = host.database(config.absolute().parent)
+    database = host.database(config.folder)
     return Reading(
         host=host,
         terminal=Terminal.of(colour=colour),
@@ -70,7 +70,7 @@ def open_reading(config: Path, *, colour: bool) -> Reading:
     )
 
 
-def open_owned(config: Path, *, colour: bool) -> Owned:
+def open_owned(config: FileSet, *, colour: bool) -> Owned:
     """Open the database and find out the owner. Raises NoDatabase, and ConfigError where nobody can say who the owner is."""
     reading = open_reading(config, colour=colour)
     owner = owner_of(config, reading.database)

@@ -5,17 +5,17 @@ Decides spelling only; whether there is a next step is the command's.
 
 import shlex
 from collections.abc import Iterator
-from pathlib import Path
 
-__all__ = ["DEFAULT_FILE", "file_flag", "flags_again"]
+from remit.config.file_set import MAIN_FILE, FileSet
 
-DEFAULT_FILE = Path("mcp.yaml")
-"""What is read without `-f`."""
+__all__ = ["file_flag", "flags_again"]
 
 
-def file_flag(config: Path) -> str:
-    """` -f FILE`; nothing for the file that is read anyway."""
-    return "" if config == DEFAULT_FILE else f" -f {shlex.quote(str(config))}"
+def file_flag(config: FileSet) -> str:
+    """` -f FILE` for each file and ` --env NAME`; nothing for what is read anyway."""
+    named = () if config.main == MAIN_FILE and not config.others else (config.main, *config.others)
+    environment = "" if config.environment is None else f" --env {shlex.quote(config.environment)}"
+    return "".join(f" -f {shlex.quote(str(each))}" for each in named) + environment
 
 
 def flags_again(

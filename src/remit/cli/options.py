@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
-from remit.cli.completions import server_names
-from remit.cli.next_steps import DEFAULT_FILE
+from remit.cli.completions import environment_names, server_names
+from remit.config.file_set import MAIN_FILE, FileSet
 
 __all__ = [
     "accept_option",
@@ -16,7 +16,7 @@ __all__ = [
     "finite",
     "format_choice",
     "format_option",
-    "named_file",
+    "main_file_option",
     "no_color_option",
     "plan_options",
     "server_option",
@@ -28,21 +28,59 @@ __all__ = [
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-def named_file(words: str) -> Callable[[_F], _F]:
-    """`-f FILE` with these words for its help."""
-    return click.option(
+main_file_option = click.option(
+    "-f",
+    "--file",
+    "config",
+    type=click.Path(path_type=Path),
+    default=MAIN_FILE,
+    show_default=True,
+    metavar="FILE",
+    help="The configuration to write.",
+)
+"""`-f FILE` of a command that writes one configuration: a Path."""
+
+_ENVIRONMENT = "remit.environment"
+
+
+def _keep_environment(context: click.Context, _parameter: click.Parameter, value: str | None) -> None:
+    context.meta[_ENVIRONMENT] = value
+
+
+def _file_set(context: click.Context, _parameter: click.Parameter, values: tuple[Path, ...]) -> FileSet:
+    main, *others = values or (MAIN_FILE,)
+    return FileSet(main=main, others=tuple(others), environment=context.meta.get(_ENVIRONMENT))
+
+
+_FILE_OPTIONS = (
+    click.option(
         "-f",
         "--file",
         "config",
         type=click.Path(path_type=Path),
-        default=DEFAULT_FILE,
-        show_default=True,
+        multiple=True,
+        callback=_file_set,
         metavar="FILE",
-        help=words,
-    )
+        help="The configuration to read (default: mcp.yaml). Repeatable: more files are read as if the first included them.",
+    ),
+    # Eager, so that it is known when the files are put together.
+    click.option(
+        "--env",
+        is_eager=True,
+        expose_value=False,
+        callback=_keep_environment,
+        shell_complete=environment_names,
+        metavar="NAME",
+        help="Lay envs/NAME.yaml, beside the configuration, over it.",
+    ),
+)
 
 
-file_option = named_file("The configuration to read.")
+def file_option(command: _F) -> _F:
+    """`-f FILE`, repeatable, and `--env NAME`: one FileSet under the name `config`."""
+    for option in reversed(_FILE_OPTIONS):
+        command = option(command)
+    return command
 
 
 _FORMS = {

@@ -6,7 +6,6 @@ Decides the order of the steps; each is some other part's work.
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import click
 
@@ -14,6 +13,7 @@ from remit.app import Database, Host, NoSink, difference, host_of
 from remit.cli.logs import configure_logging
 from remit.cli.progress import listing_progress
 from remit.cli.terminal import Terminal
+from remit.config.file_set import FileSet
 from remit.config.loader import Loaded, Rejected, load
 from remit.core.acceptance import Acceptance
 from remit.core.desired import Desired
@@ -143,7 +143,7 @@ def observe_live(session: Session, request: ObserveRequest) -> tuple[DiscoveryLi
         return asyncio.run(observe(session.desired, session.recorded, lister, request, progress))
 
 
-def load_or_exit(config: Path, terminal: Terminal, *, annotate: bool = False) -> Loaded:
+def load_or_exit(config: FileSet, terminal: Terminal, *, annotate: bool = False) -> Loaded:
     """Read the configuration; where it is not valid, show every diagnostic and end the run with 1.
 
     With `annotate` they are workflow commands on stdout as well.
@@ -160,7 +160,7 @@ def load_or_exit(config: Path, terminal: Terminal, *, annotate: bool = False) ->
             return result
 
 
-def open_session(config: Path, *, colour: bool, annotate: bool = False) -> Session:
+def open_session(config: FileSet, *, colour: bool, annotate: bool = False) -> Session:
     """Read the configuration and open its database, if there is one; `annotate` as in `load_or_exit`."""
     configure_logging()
     terminal = Terminal.of(colour=colour)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from remit.config.credentials import is_showable
-from remit.config.findings import Findings
+from remit.config.findings import Findings, line_of
 from remit.config.nodes import MapNode, Scalar
 from remit.core.addresses import assistant_address, nearest
 from remit.core.aliases import ALIAS_PATTERN, fold
@@ -40,7 +40,7 @@ def read_assistants(root: MapNode, declared: Declared, findings: Findings) -> tu
             findings.add(
                 "duplicate-name",
                 name.source,
-                f"line {first.source.line} has {_named('an assistant', name.text)} already; case does not count",
+                f"{line_of(first.source, name.source)} has {_named('an assistant', name.text)} already; case does not count",
                 address=assistant_address(name.text),
             )
         found.append(_Reading(declared, findings, assistant_address(name.text)).assistant(node, name))
@@ -90,7 +90,7 @@ class _Reading:
             self._add("unknown-server", server, message, hint)
         first = self.servers.setdefault(server.text, server)
         if first is not server:
-            message = f"this assistant selects from the server in line {first.source.line} already"
+            message = f"this assistant selects from the server in {line_of(first.source, server.source)} already"
             self._add("duplicate-selection", server, message, "put all its tools into one entry")
 
     def _aliases(
@@ -124,7 +124,7 @@ class _Reading:
             )
         first = self.aliases.setdefault(folded, value)
         if first is not value:
-            message = f"this alias stands in line {first.source.line} already; case does not count"
+            message = f"this alias stands in {line_of(first.source, value.source)} already; case does not count"
             self._add("duplicate-alias", value, message, "an assistant sees each name once")
 
     def _add(self, code: str, node: Scalar, message: str, hint: str) -> None:

@@ -39,6 +39,46 @@ _FILE: Mapping[str, Explanation] = {
     ),
 }
 
+_COMPOSITION: Mapping[str, Explanation] = {
+    "include-missing": Explanation(
+        "An entry of `include` names a file that is not there.",
+        "A lost file must never look like a wish to detach what it declared.",
+        "Restore the file, or delete the entry; names with * ? [ may match nothing.",
+    ),
+    "include-unmatched": Explanation(
+        "A glob of `include` matches no file.",
+        "That is fine for a folder that is still empty, and a sign of an accident in one that was not. It is a warning only.",
+        "Correct the glob, or write names that must be there without * ? [.",
+    ),
+    "include-outside": Explanation(
+        "An included file, or an overlay, does not lie below the folder of the main file.",
+        "What is reviewed with a folder is what is in it; a symbolic link or .. would bring in what nobody reviewed.",
+        "Put the file below the folder of the main one, or name it on the command line with a second -f.",
+    ),
+    "key-in-two-files": Explanation(
+        "Two files of one configuration give the same key.",
+        "Which of two values holds would depend on the order of files. Lists of servers and assistants are joined; anything "
+        "else stands in one file.",
+        "Keep one of the two; what differs by environment goes into an overlay, envs/NAME.yaml.",
+    ),
+    "unknown-environment": Explanation(
+        "--env names an environment that has no overlay.",
+        "Without its overlay the files would be applied as if there were no difference. Exit code 64.",
+        "Use one of the names that the message lists, or write envs/NAME.yaml beside the main file.",
+    ),
+    "overlay-entry": Explanation(
+        "An overlay names an entry that the files do not have, or calls one new that they have.",
+        "A misspelt name would add a server beside the one that was meant, which keeps its old endpoint.",
+        "Correct the name, or say `$new: true` in an entry that only this environment has.",
+    ),
+    "overlay-directive": Explanation(
+        "`$delete` or `$new` does not say anything that can be done.",
+        "A deletion that deletes nothing is a misspelt name, and what should be gone would stay.",
+        "`$delete: true` removes the entry it stands in, `$delete: [KEY, ...]` keys of the mapping it stands in; `$new: true` "
+        "adds an entry.",
+    ),
+}
+
 _YAML: Mapping[str, Explanation] = {
     "yaml-syntax": Explanation(
         "The text is not valid YAML.",
@@ -277,5 +317,5 @@ _ASSISTANTS: Mapping[str, Explanation] = {
     ),
 }
 
-CODES: Mapping[str, Explanation] = {**_FILE, **_YAML, **_SHAPE, **_SERVERS, **_ASSISTANTS}
+CODES: Mapping[str, Explanation] = {**_FILE, **_COMPOSITION, **_YAML, **_SHAPE, **_SERVERS, **_ASSISTANTS}
 """Every code that a `Diagnostic` of this package carries."""

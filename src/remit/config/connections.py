@@ -5,6 +5,7 @@ Decides the transport from what is given and which keys contradict it. Values ar
 
 from collections.abc import Mapping
 
+from remit.config.findings import line_of
 from remit.config.layout import MAX_SECONDS
 from remit.config.nodes import ListNode, MapNode, Scalar
 from remit.config.values import Values
@@ -38,7 +39,10 @@ def read_endpoint(server: MapNode, values: Values) -> Endpoint | None:
     command, url = server.key("command"), server.key("url")
     if command and url:
         _contradiction(
-            values, url, f"`url` contradicts `command` in line {command.source.line}", "a server has one of them"
+            values,
+            url,
+            f"`url` contradicts `command` in {line_of(command.source, url.source)}",
+            "a server has one of them" + _way_out(server, command) + _way_out(server, url),
         )
         return None
     given = "command" if command else "url"
@@ -59,8 +63,13 @@ def _check_belonging(server: MapNode, given: str, values: Values) -> None:
     for key, endpoint in _ONLY_FOR.items():
         place = server.key(key)
         if place and endpoint != given:
-            hint = f"it belongs to a server with `{endpoint}`; this one has `{given}`"
+            hint = f"it belongs to a server with `{endpoint}`; this one has `{given}`{_way_out(server, place)}"
             _contradiction(values, place, f"`{key}` means nothing here", hint)
+
+
+def _way_out(server: MapNode, key: Scalar) -> str:
+    """How an overlay, whose entry the server is then, gets rid of a key that another file set."""
+    return "" if key.file == server.file else f"; `$delete: [{key.text}]` in the overlay takes it away"
 
 
 def _contradiction(values: Values, place: Scalar | MapNode, message: str, hint: str) -> None:
@@ -174,7 +183,9 @@ def _check_header_names(server: MapNode, headers: MapNode, values: Values) -> No
         elif folded == "authorization" and server.key("auth"):
             message = "`auth` sets this header too; keep one of them"
         elif folded in seen:
-            message = f"this header stands in line {seen[folded].source.line} already; case does not count"
+            message = (
+                f"this header stands in {line_of(seen[folded].source, entry.key.source)} already; case does not count"
+            )
         seen.setdefault(folded, entry.key)
         if message:
             values.findings.add("invalid-header", entry.key.source, message, address=values.address)

@@ -6,13 +6,13 @@ package do) and renders nothing.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from remit.config.credentials import mask_line
 from remit.core.diagnostics import Diagnostic, Severity, Source
 
-__all__ = ["MAX_FINDINGS", "Findings", "Span"]
+__all__ = ["MAX_FINDINGS", "Findings", "Span", "line_of"]
 
 MAX_FINDINGS = 1000
 """A file with more is not read by anybody; the rest is dropped, which a last finding says."""
@@ -29,6 +29,11 @@ class Span:
     start: Source
     end_line: int
     end_column: int
+
+
+def line_of(place: Source, beside: Source) -> str:
+    """A place as a finding in another one names it: by its file only where that differs."""
+    return f"line {place.line}" if place.file == beside.file else f"line {place.line} of {place.file}"
 
 
 class Findings:
@@ -73,6 +78,17 @@ class Findings:
             Diagnostic(code=code, message=message, severity=severity, address=address, source=source, hint=hint)
         )
 
+    def report(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Take over what was found before there were findings to add to."""
+        self._found.extend(diagnostics)
+
+    def adopt(self, others: "Findings", codes: Collection[str]) -> None:
+        """Take over the findings of these codes from another reading of the same files, with all that it hides."""
+        found, hidden, across = others._found, others._hidden, others._hidden_across  # noqa: SLF001 (our own class)
+        self.report(each for each in found if each.code in codes)
+        for span in (*across, *(span for spans in hidden.values() for span in spans)):
+            self.hide(span)
+
     def hide(self, span: Span) -> None:
         """Keep the characters of a span out of every excerpt, also of findings that only share its line."""
         if span.start.line == span.end_line:
@@ -82,7 +98,8 @@ class Findings:
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Everything reported, by file, line, column and code, with excerpts."""
-        found = sorted(self._found, key=_order)
+        # What several files are made of is looked at more than once, and told once.
+        found = sorted(dict.fromkeys(self._found), key=_order)
         if self._dropped:
             found.append(
                 Diagnostic(
@@ -113,7 +130,7 @@ class Findings:
             address=diagnostic.address,
             source=source,
             hint=diagnostic.hint,
-            excerpt=self._excerpt(source) if source else None,
+            excerpt=(self._excerpt(source) if source else None) or diagnostic.excerpt,
         )
 
     def _excerpt(self, source: Source) -> str | None:

@@ -4,12 +4,14 @@ Decides which keys exist, what each may hold and how it is explained in an edito
 decided by servers.py, connections.py and assistants.py.
 """
 
+from dataclasses import replace
+
 from remit.config.shapes import Choice, Constant, Days, Field, Flag, ListOf, MapOf, Number, Record, Text, Variant
 from remit.core.desired import ProtocolPin
 from remit.core.envelope import AuditedArguments, Recording, Surface, UnknownArguments
 from remit.core.identity import Transport
 
-__all__ = ["MAX_DAYS", "MAX_SECONDS", "MCP_FILE", "NAMESPACE_PATTERN", "NAME_PATTERN"]
+__all__ = ["INCLUDED_FILE", "MAX_DAYS", "MAX_SECONDS", "MCP_FILE", "NAMESPACE_PATTERN", "NAME_PATTERN"]
 
 MAX_SECONDS = 86_400
 """A request or a start that takes longer than a day is a mistake in the unit."""
@@ -92,6 +94,7 @@ _HEADER_NAME = Text(
 _VALUE = Text(what="a value", references=True)
 _FILLED = Text(what="a value", pattern=r"[\s\S]+", references=True)
 _PATH = Text(what="a path", pattern=r"[\s\S]+", name=True)
+_INCLUDED = Text(what="a path or glob", pattern=r"[\s\S]+", max_length=1024, name=True)
 _WORD = Text(what="a word", pattern=r"[\s\S]+", references=True, max_length=256)
 
 _ENVELOPE_FIELDS = {
@@ -352,6 +355,11 @@ MCP_FILE = Record(
     title="mcp.yaml",
     fields={
         "version": Field(shape=Constant(value=1), required=True, description="The version of this file's format: 1."),
+        "include": Field(
+            shape=ListOf(item=_INCLUDED, example="[mcp.d/*.yaml]", unique=True),
+            description="More files of the same workspace, relative to this one and below its folder; globs are sorted. "
+            "What they declare is added to this file's lists.",
+        ),
         "workspace": Field(
             shape=_WORKSPACE,
             description="What this file owns in the database: remit touches nothing outside it. Default: default.",
@@ -379,3 +387,11 @@ MCP_FILE = Record(
     },
 )
 """The whole file."""
+
+INCLUDED_FILE = replace(
+    MCP_FILE,
+    title="an included file",
+    fields={key: field for key, field in MCP_FILE.fields.items() if key != "include"},
+    elsewhere={**MCP_FILE.elsewhere, "include": "only the first file includes others; name this one's files there"},
+)
+"""A file that another one includes, or that stands behind a second -f."""

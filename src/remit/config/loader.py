@@ -1,23 +1,29 @@
-"""mcp.yaml as the desired state, or as all that is wrong with it.
+"""mcp.yaml, the files it includes and an environment's overlay as the desired state, or as all that is wrong with them.
 
-Decides the order of reading: bytes, YAML, shape, meaning; each later step still runs where an earlier one found mistakes it
-can live with, so that all of them come out at once. It takes no half: with any error there is no desired state at all.
-Reads the file and nothing else: no reference is resolved, no server asked, no database opened.
+Decides the order of reading: bytes, YAML, shape, one tree, meaning; each later step still runs where an earlier one found
+mistakes it can live with, so that all of them come out at once. It takes no half: with any error, or without one of the files,
+there is no desired state at all. Reads the files and nothing else: no reference is resolved, no server asked.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
 from remit.config.assistants import Declared, read_assistants
+from remit.config.composing import lies_below, named_files, overlay_of
+from remit.config.file_set import FileSet
 from remit.config.files import FileText, read_file
 from remit.config.findings import Findings
-from remit.config.layout import MCP_FILE
-from remit.config.nodes import MapNode
+from remit.config.joining import joined
+from remit.config.layout import INCLUDED_FILE, MCP_FILE
+from remit.config.nodes import MapNode, Node
+from remit.config.overlays import overlaid
 from remit.config.policies import read_default_envelope
+from remit.config.relaxing import OVERLAY_FILE, relaxed
 from remit.config.servers import ServerEntry, read_servers
 from remit.config.shape_check import check_shape
+from remit.config.shapes import Record
 from remit.config.yaml_nodes import parse_yaml
 from remit.core.aliases import RESERVED_NAMES, fold
 from remit.core.desired import ConfigFile, Desired
@@ -32,16 +38,20 @@ _DEFAULT_TRACE_DAYS = 7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """A file that holds. `base_dir` is the absolute folder that relative paths and file references start from."""
+    """Files that hold. `base_dir` is the absolute folder that relative paths and file references start from.
+
+    `tree` is what the desired state was read from: all files as one, each node with the place that set it.
+    """
 
     desired: Desired
     warnings: tuple[Diagnostic, ...]
     base_dir: Path
+    tree: MapNode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejected:
-    """A file that does not hold: every error and warning, sorted by place."""
+    """Files that do not hold: every error and warning, sorted by place."""
 
     diagnostics: tuple[Diagnostic, ...]
 
@@ -49,35 +59,104 @@ class Rejected:
 LoadResult: TypeAlias = Loaded | Rejected
 
 
-def load(path: Path, *, display: str | None = None) -> LoadResult:
-    """Read one file. `display` is how the path is shown in every source; the default is the path as given."""
-    read = read_file(path, display or str(path))
-    if not isinstance(read, FileText):
-        return Rejected(diagnostics=read)
-    return load_texts((read,), path.absolute().parent)
+def load(files: FileSet | Path, *, display: str | None = None) -> LoadResult:
+    """Read the files as one configuration. `display` is how the main file is shown in sources, by default as it is given.
+
+    Raises UsageError for an environment that has no overlay.
+    """
+    if isinstance(files, Path):
+        files = FileSet(main=files)
+    overlay = overlay_of(files)
+    reading = _Reading()
+    main = reading.parsed(read_file(files.main, display or str(files.main)))
+    named = named_files(main if isinstance(main, MapNode) else None, files, reading.findings)
+    others = [reading.parsed(read_file(each.path, each.display)) for each in named]
+    over = None if overlay is None else reading.parsed(_read_overlay(overlay.path, overlay.display, files))
+    return reading.result(main, others, over, files)
 
 
-def load_texts(files: Sequence[FileText], base_dir: Path) -> LoadResult:
-    """Read files that are in memory already. One for now; several are to become one tree before the meaning is read."""
-    findings = Findings({each.file.path: each.text for each in files})
-    roots = [root for each in files if (root := _tree(each, findings))]
-    desired = _desired(roots[0], tuple(each.file for each in files), findings) if roots else None
-    if desired is not None and not desired.servers and not findings.rejecting:
-        _warn_of_nothing(roots[0], findings, example=any("\n# mcp:\n" in each.text for each in files))
-    diagnostics = findings.diagnostics()
-    if desired is None or findings.rejecting:
-        return Rejected(diagnostics=diagnostics)
-    return Loaded(desired=desired, warnings=diagnostics, base_dir=base_dir)
+def _read_overlay(path: Path, display: str, files: FileSet) -> FileText | tuple[Diagnostic, ...]:
+    if lies_below(path, files.folder):
+        return read_file(path, display)
+    message = "the overlay leads out of the folder of the main file"
+    return (Diagnostic(code="include-outside", message=message, address=display, hint="put the file itself there"),)
 
 
-def _tree(file: FileText, findings: Findings) -> MapNode | None:
-    node = parse_yaml(file.text, file.file.path, findings)
-    if node is not None:
-        check_shape(node, MCP_FILE, findings)
-    return node if isinstance(node, MapNode) else None
+def load_texts(files: Sequence[FileText], base_dir: Path, *, overlay: FileText | None = None) -> LoadResult:
+    """Read files that are in memory already, the main one first; what it includes is among them."""
+    reading = _Reading()
+    main, *others = [reading.parsed(each) for each in files]
+    over = None if overlay is None else reading.parsed(overlay)
+    environment = None if overlay is None else Path(overlay.file.path).stem
+    return reading.result(main, others, over, FileSet(main=base_dir / "mcp.yaml", environment=environment))
 
 
-def _desired(root: MapNode, files: tuple[ConfigFile, ...], findings: Findings) -> Desired:
+@dataclass(slots=True)
+class _Reading:
+    """One reading of several files. A file without a tree stays None: the others are still checked."""
+
+    texts: dict[str, str] = field(default_factory=dict[str, str])
+    files: list[ConfigFile] = field(default_factory=list[ConfigFile])
+    findings: Findings = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.findings = Findings(self.texts)
+
+    def parsed(self, read: FileText | tuple[Diagnostic, ...]) -> Node | None:
+        """The tree of one file; whatever is wrong with it as YAML goes to the findings."""
+        if not isinstance(read, FileText):
+            self.findings.report(read)
+            return None
+        self.texts[read.file.path] = read.text
+        self.files.append(read.file)
+        return parse_yaml(read.text, read.file.path, self.findings)
+
+    def result(self, main: Node | None, others: Sequence[Node | None], over: Node | None, files: FileSet) -> LoadResult:
+        """What the trees come to. The overlay's is `over`."""
+        overlaying = files.environment is not None
+        self._check((main,), MCP_FILE, holes=overlaying)
+        self._check(others, INCLUDED_FILE, holes=overlaying)
+        roots = [each for each in (main, *others) if isinstance(each, MapNode)]
+        whole = len(roots) == 1 + len(others) and (not overlaying or isinstance(over, MapNode))
+        tree = self._tree(roots, over) if whole else None
+        desired = None if tree is None else self._desired(tree, files)
+        if tree is None or desired is None or self.findings.rejecting:
+            return Rejected(diagnostics=self.findings.diagnostics())
+        return Loaded(desired=desired, warnings=self.findings.diagnostics(), base_dir=files.folder, tree=tree)
+
+    def _check(self, roots: Sequence[Node | None], shape: Record, *, holes: bool) -> None:
+        for root in roots:
+            if root is not None:
+                # Below an overlay a file need not hold by itself; the whole that comes out is checked without holes.
+                check_shape(root, relaxed(shape) if holes else shape, self.findings)
+
+    def _tree(self, roots: Sequence[MapNode], over: Node | None) -> MapNode:
+        tree = joined(roots, self.findings)
+        if not isinstance(over, MapNode):
+            return tree
+        self._check_overlay(over)
+        for root in roots:
+            # A credential is in the file, and in its history, whether or not the overlay replaces it.
+            below = Findings(self.texts)
+            read_servers(root.mapping("mcp"), below)
+            self.findings.adopt(below, {"inline-secret"})
+        tree = overlaid(tree, over, self.findings)
+        check_shape(tree, MCP_FILE, self.findings)
+        return tree
+
+    def _check_overlay(self, over: MapNode) -> None:
+        """What the outcome cannot show: a version that came from below, an `include` that nobody followed."""
+        given = {key: over.entries[key] for key in ("version", "include") if key in over.entries}
+        check_shape(MapNode(over.file, over.start, over.end, given), OVERLAY_FILE, self.findings)
+
+    def _desired(self, tree: MapNode, files: FileSet) -> Desired:
+        desired = _desired(tree, tuple(self.files), files.environment, self.findings)
+        if not desired.servers and not self.findings.rejecting:
+            _warn_of_nothing(tree, self.findings, example=any("\n# mcp:\n" in text for text in self.texts.values()))
+        return desired
+
+
+def _desired(root: MapNode, files: tuple[ConfigFile, ...], environment: str | None, findings: Findings) -> Desired:
     mcp = root.mapping("mcp")
     default_envelope, default_source = read_default_envelope(mcp, findings)
     reserved = frozenset(fold(name.text) for name in root.scalars("reserved_names"))
@@ -95,6 +174,7 @@ def _desired(root: MapNode, files: tuple[ConfigFile, ...], findings: Findings) -
         reserved_names=reserved,
         trace_days=_DEFAULT_TRACE_DAYS if days is None else int(days),
         files=files,
+        environment=environment,
     )
 
 

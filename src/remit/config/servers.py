@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from remit.config.connections import read_connection, read_endpoint
 from remit.config.credentials import is_showable
-from remit.config.findings import Findings
+from remit.config.findings import Findings, line_of
 from remit.config.layout import NAME_PATTERN, NAMESPACE_PATTERN
 from remit.config.nodes import MapNode, Node, Scalar
 from remit.config.policies import read_patch
@@ -141,7 +141,7 @@ def _check_names(entries: tuple[ServerEntry, ...], findings: Findings) -> None:
             findings.add(
                 "duplicate-name",
                 entry.name.source,
-                f"line {first.source.line} has {shown} already; case does not count",
+                f"{line_of(first.source, entry.name.source)} has {shown} already; case does not count",
                 address=server_address(entry.name.text),
             )
 
@@ -154,7 +154,7 @@ def _check_namespaces(entries: tuple[ServerEntry, ...], findings: Findings) -> N
             findings.add(
                 "duplicate-namespace",
                 entry.namespace_place,
-                f"line {first.namespace_place.line} has this namespace already",
+                f"{line_of(first.namespace_place, entry.namespace_place)} has this namespace already",
                 hint="give one of the two servers another `namespace`",
                 address=server_address(entry.name.text),
             )
@@ -175,7 +175,8 @@ def _check_machines(entries: tuple[ServerEntry, ...], findings: Findings) -> Non
             findings.add(
                 "same-machine",
                 entry.endpoint_place,
-                f"this is the endpoint of line {first.endpoint_place.line} under another name of this machine",
+                f"this is the endpoint of {line_of(first.endpoint_place, entry.endpoint_place)} under another name of this "
+                "machine",
                 severity=Severity.WARNING,
                 hint="delete one if they are meant to be one server",
                 address=server_address(entry.name.text),
@@ -192,7 +193,7 @@ def _check_endpoints(entries: tuple[ServerEntry, ...], findings: Findings) -> No
             findings.add(
                 "duplicate-endpoint",
                 entry.endpoint_place,
-                f"this is the same endpoint as in line {first.endpoint_place.line}",
+                f"this is the same endpoint as in {line_of(first.endpoint_place, entry.endpoint_place)}",
                 hint="delete one, or give one an `instance` if they differ in credentials",
                 address=server_address(entry.name.text),
             )

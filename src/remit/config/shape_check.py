@@ -10,7 +10,7 @@ from functools import cache
 from typing import assert_never
 
 from remit.config.credentials import is_showable
-from remit.config.findings import Findings
+from remit.config.findings import Findings, line_of
 from remit.config.nodes import Kind, ListNode, MapNode, Node, Scalar, Unusable, kind_of
 from remit.config.shapes import (
     Choice,
@@ -179,7 +179,7 @@ class _Check:
                 self._findings.add(
                     "duplicate-item",
                     item.source,
-                    f"this entry stands in line {first.source.line} already",
+                    f"this entry stands in {line_of(first.source, item.source)} already",
                     hint="delete one",
                 )
 
@@ -312,4 +312,4 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _title(shape: Record) -> str:
-    return shape.title if shape.title == "mcp.yaml" else f"`{shape.title}`"
+    return f"`{shape.title}`" if shape.title.isidentifier() else shape.title

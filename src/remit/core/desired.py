@@ -20,6 +20,7 @@ __all__ = [
     "Desired",
     "DesiredAssistant",
     "DesiredServer",
+    "LockUse",
     "Pattern",
     "PrivateKeyJwtAuth",
     "ProtocolPin",
@@ -178,9 +179,19 @@ class ConfigFile:
     sha256: str
 
 
+class LockUse(StrEnum):
+    """Whether a lock is the approval of what servers say: where there is one or once was one, or never."""
+
+    FILE = "file"
+    NONE = "none"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desired:
-    """The whole desired state of one workspace. `trace_days` is how long protocol events are kept."""
+    """The whole desired state of one workspace. `trace_days` is how long protocol events are kept.
+
+    `environment` is the one whose overlay was laid over the files, if one was.
+    """
 
     workspace: str
     owner: str
@@ -190,4 +201,6 @@ class Desired:
     default_envelope_source: Source | None = None
     reserved_names: frozenset[str] = frozenset()
     trace_days: int = 7
+    lock: LockUse = LockUse.FILE
     files: tuple[ConfigFile, ...] = ()
+    environment: str | None = None

@@ -8,6 +8,7 @@ import click
 from remit.cli.apply_run import ApplyFlags, run_apply
 from remit.cli.options import finite, format_choice, plan_options
 from remit.cli.session import PlanFlags
+from remit.config.file_set import FileSet
 
 __all__ = ["command"]
 
@@ -44,7 +45,7 @@ def _check_digest(_context: click.Context, _parameter: click.Parameter, value: s
 def command(
     *,
     plan: Path | None,
-    config: Path,
+    config: FileSet,
     form: str,
     summary: Path | None,
     out: Path | None,

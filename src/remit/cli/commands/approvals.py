@@ -4,12 +4,12 @@ import re
 import shlex
 from collections.abc import Mapping
 from datetime import datetime
-from pathlib import Path
 
 import click
 
 from remit.cli.governance import Owned, open_owned, unknown_id
 from remit.cli.options import file_option, format_option, no_color_option
+from remit.config.file_set import FileSet
 from remit.core.addresses import attachment_address
 from remit.core.approvals import APPROVAL_MOVES, Approval, ApprovalState, is_in_force, may_decide
 from remit.errors import NotApproved, StoreError
@@ -57,7 +57,7 @@ def command() -> None:
 @file_option
 @format_option
 @no_color_option
-def list_(*, everything: bool, config: Path, form: str, no_color: bool) -> None:
+def list_(*, everything: bool, config: FileSet, form: str, no_color: bool) -> None:
     """List what waits for an approval, newest first."""
     owned = open_owned(config, colour=not no_color)
     found = owned.desks.approvals.approvals(owned.owner, states=() if everything else _UNDECIDED)
@@ -73,7 +73,7 @@ def list_(*, everything: bool, config: Path, form: str, no_color: bool) -> None:
 @file_option
 @format_option
 @no_color_option
-def show(*, approval_id: str, config: Path, form: str, no_color: bool) -> None:
+def show(*, approval_id: str, config: FileSet, form: str, no_color: bool) -> None:
     """Show one request with every argument, and how to decide it."""
     owned = open_owned(config, colour=not no_color)
     approval, terminal = _found(owned, approval_id), owned.terminal
@@ -98,7 +98,7 @@ def show(*, approval_id: str, config: Path, form: str, no_color: bool) -> None:
 @file_option
 @format_option
 @no_color_option
-def approve(*, approval_id: str, prefix: str | None, config: Path, form: str, no_color: bool) -> None:
+def approve(*, approval_id: str, prefix: str | None, config: FileSet, form: str, no_color: bool) -> None:
     """Approve one request, for one call, for five minutes.
 
     Exit codes: 0 approved, 1 it cannot be approved any more or is another request, 3 you may not approve it.
@@ -126,7 +126,7 @@ def approve(*, approval_id: str, prefix: str | None, config: Path, form: str, no
 @file_option
 @format_option
 @no_color_option
-def deny(*, approval_id: str, reason: str | None, config: Path, form: str, no_color: bool) -> None:
+def deny(*, approval_id: str, reason: str | None, config: FileSet, form: str, no_color: bool) -> None:
     """Deny one request. Exit codes: 0 denied, 1 it is decided already or has expired."""
     owned = open_owned(config, colour=not no_color)
     approval = _found(owned, approval_id)
@@ -140,7 +140,7 @@ def deny(*, approval_id: str, reason: str | None, config: Path, form: str, no_co
 @file_option
 @format_option
 @no_color_option
-def revoke(*, approval_id: str, reason: str | None, config: Path, form: str, no_color: bool) -> None:
+def revoke(*, approval_id: str, reason: str | None, config: FileSet, form: str, no_color: bool) -> None:
     """Take an approval back that was not used yet. Exit codes: 0 revoked, 1 there is nothing to take back."""
     owned = open_owned(config, colour=not no_color)
     approval = _found(owned, approval_id)

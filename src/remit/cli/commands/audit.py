@@ -9,6 +9,7 @@ import click
 from remit.cli.governance import open_reading
 from remit.cli.options import file_option, format_option, no_color_option
 from remit.cli.terminal import Terminal
+from remit.config.file_set import FileSet
 from remit.core.audit import AuditEvent, Head
 from remit.render.audit_text import (
     audit_heads_line,
@@ -48,7 +49,7 @@ def command() -> None:
 @file_option
 @format_option
 @no_color_option
-def tail(*, limit: int, trace_id: str | None, config: Path, form: str, no_color: bool) -> None:
+def tail(*, limit: int, trace_id: str | None, config: FileSet, form: str, no_color: bool) -> None:
     """Show the newest events, the newest last."""
     reading = open_reading(config, colour=not no_color)
     events, terminal = tuple(reading.desks.audit.audit_events(limit=limit, trace_id=trace_id)), reading.terminal
@@ -70,7 +71,7 @@ def tail(*, limit: int, trace_id: str | None, config: Path, form: str, no_color:
 @file_option
 @format_option
 @no_color_option
-def verify(*, heads: tuple[Head, ...], config: Path, form: str, no_color: bool) -> None:
+def verify(*, heads: tuple[Head, ...], config: FileSet, form: str, no_color: bool) -> None:
     """Follow every chain from its first event, and show its head.
 
     A tail that was cut off shows only against a head that was noted elsewhere: keep the heads of an export, and pass them.
@@ -90,7 +91,7 @@ def verify(*, heads: tuple[Head, ...], config: Path, form: str, no_color: bool) 
 @command.command(name="export")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write this file, mode 0600, not stdout.")
 @file_option
-def export(*, out: Path | None, config: Path) -> None:
+def export(*, out: Path | None, config: FileSet) -> None:
     """Write every event as a line of JSON, and all heads as the last line."""
     reading = open_reading(config, colour=False)
     lines = _lines(reading.desks.audit.audit_events())

@@ -12,6 +12,7 @@ from remit.cli.call_endings import exit_of, next_steps
 from remit.cli.governance import Owned, open_owned
 from remit.cli.options import file_option, finite, format_option, no_color_option
 from remit.cli.progress import call_progress
+from remit.config.file_set import FileSet
 from remit.core.addresses import nearest
 from remit.core.calls import FailureCode
 from remit.core.recorded import Recorded
@@ -56,7 +57,7 @@ def command(
     arguments: str,
     key: str | None,
     timeout: float | None,
-    config: Path,
+    config: FileSet,
     form: str,
     no_color: bool,
 ) -> None:

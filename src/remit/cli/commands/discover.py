@@ -1,12 +1,11 @@
 """`remit discover`: what the servers advertise now, under the names remit would give it."""
 
-from pathlib import Path
-
 import click
 
 from remit.cli.completions import server_names
 from remit.cli.options import file_option, format_option, no_color_option
 from remit.cli.session import PlanFlags, open_session
+from remit.config.file_set import FileSet
 from remit.core.discovered import discovered_tools
 from remit.core.live import Listed, Skipped
 from remit.reconcile.observe import live_of
@@ -21,7 +20,7 @@ __all__ = ["command"]
 @file_option
 @format_option
 @no_color_option
-def command(*, server: tuple[str, ...], config: Path, form: str, no_color: bool) -> None:
+def command(*, server: tuple[str, ...], config: FileSet, form: str, no_color: bool) -> None:
     """List the tools of SERVER, or of every declared server: names, ids, aliases, what cannot be used and why.
 
     Attaches nothing and writes nothing. Exit 4 if a server could not be listed.

@@ -7,6 +7,7 @@ import click
 from remit.cli.options import file_option, format_choice, no_color_option, server_option, summary_option
 from remit.cli.outcomes import drift_outcome, forget_summary, show, write_summary
 from remit.cli.session import PlanFlags, open_session
+from remit.config.file_set import FileSet
 from remit.reconcile.outcome import ExitCode, first_of
 from remit.render.document import plan_document
 from remit.render.drift import has_drift, restricted_to_drift
@@ -28,7 +29,7 @@ __all__ = ["command"]
 @server_option
 @no_color_option
 def command(
-    *, form: str, config: Path, summary: Path | None, refresh: str, servers: tuple[str, ...], no_color: bool
+    *, form: str, config: FileSet, summary: Path | None, refresh: str, servers: tuple[str, ...], no_color: bool
 ) -> None:
     """Show what moved without a commit: tools that vanished, changed or came, and rows edited outside of apply.
 

@@ -6,6 +6,7 @@ import click
 
 from remit.cli.options import file_option, format_option, no_color_option
 from remit.cli.session import Session, open_session
+from remit.config.file_set import FileSet
 from remit.core.ports import HistoryEntry
 from remit.errors import UsageError
 from remit.reconcile.saved import checked_plan
@@ -28,7 +29,7 @@ __all__ = ["command"]
 @file_option
 @format_option
 @no_color_option
-def command(*, serial: int | None, limit: int, config: Path, form: str, no_color: bool) -> None:
+def command(*, serial: int | None, limit: int, config: FileSet, form: str, no_color: bool) -> None:
     """List the applies of this workspace, newest first; with SERIAL, show that one with the plan it carried out."""
     session = open_session(config, colour=not no_color)
     terminal, workspace = session.terminal, session.desired.workspace

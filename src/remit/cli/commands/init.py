@@ -7,8 +7,9 @@ import click
 
 from remit.app import host_of
 from remit.cli.next_steps import file_flag
-from remit.cli.options import named_file
+from remit.cli.options import main_file_option
 from remit.cli.terminal import Terminal
+from remit.config.file_set import FileSet
 from remit.config.json_schema import mcp_schema
 from remit.config.starter import starter_text
 from remit.errors import UsageError
@@ -18,7 +19,7 @@ __all__ = ["command"]
 
 
 @click.command(name="init")
-@named_file("The configuration to write.")
+@main_file_option
 def command(*, config: Path) -> None:
     """Write a commented mcp.yaml, schemas/mcp.schema.json beside it, and create the database.
 
@@ -39,7 +40,7 @@ def command(*, config: Path) -> None:
     _ignore(folder / ".remit")
     # Last, as a file that is there stops the next `init`: one that was cut off can be run again.
     write_whole(config, starter_text(folder.name), mode=0o666, replace=False)
-    flag = file_flag(config)
+    flag = file_flag(FileSet(main=config))
     terminal.result(f"{config}: written\n{config.parent / schema.relative_to(folder)}: written\n{database}: {outcome}")
     terminal.note(f"next: edit {config}, then `remit validate{flag}`, `remit plan{flag}`, `remit apply{flag}`")
 

@@ -9,6 +9,7 @@ from remit.cli.next_steps import file_flag, flags_again
 from remit.cli.options import format_choice, plan_options
 from remit.cli.outcomes import forget_summary, plan_outcome, show, write_summary
 from remit.cli.session import PlanFlags, open_session
+from remit.config.file_set import FileSet
 from remit.reconcile.outcome import plan_exit
 from remit.reconcile.saved import check_target, write_plan
 from remit.render.document import plan_document
@@ -21,7 +22,7 @@ __all__ = ["command"]
 @plan_options
 def command(
     *,
-    config: Path,
+    config: FileSet,
     form: str,
     summary: Path | None,
     out: Path | None,

@@ -1,12 +1,11 @@
 """`remit resume`: end a suspension."""
 
-from pathlib import Path
-
 import click
 
 from remit.cli.governance import open_owned
 from remit.cli.options import file_option, format_option, no_color_option
 from remit.cli.suspendable import Suspendable
+from remit.config.file_set import FileSet
 from remit.render.escape import escape_terminal
 from remit.render.suspensions_text import suspension_change_document
 
@@ -18,7 +17,7 @@ __all__ = ["command"]
 @file_option
 @format_option
 @no_color_option
-def command(*, address: str, config: Path, form: str, no_color: bool) -> None:
+def command(*, address: str, config: FileSet, form: str, no_color: bool) -> None:
     """End the suspension of ADDRESS. What is suspended otherwise (its server, its assistant) stays so."""
     owned = open_owned(config, colour=not no_color)
     terminal, desk, owner = owned.terminal, owned.desks.suspensions, owned.owner

@@ -1,11 +1,10 @@
 """`remit runs`: what runs there are, what one of them did, and the end of one."""
 
-from pathlib import Path
-
 import click
 
 from remit.cli.governance import Owned, open_owned, unknown_id
 from remit.cli.options import file_option, format_option, no_color_option
+from remit.config.file_set import FileSet
 from remit.core.calls import RUN_MOVES, RunState
 from remit.core.governance import RunRow
 from remit.errors import UsageError
@@ -30,7 +29,7 @@ def command() -> None:
 @file_option
 @format_option
 @no_color_option
-def list_(*, limit: int, config: Path, form: str, no_color: bool) -> None:
+def list_(*, limit: int, config: FileSet, form: str, no_color: bool) -> None:
     """List the newest runs."""
     owned = open_owned(config, colour=not no_color)
     found, terminal = owned.desks.runs.runs(owned.owner, limit=limit), owned.terminal
@@ -45,7 +44,7 @@ def list_(*, limit: int, config: Path, form: str, no_color: bool) -> None:
 @file_option
 @format_option
 @no_color_option
-def show(*, run_id: str, config: Path, form: str, no_color: bool) -> None:
+def show(*, run_id: str, config: FileSet, form: str, no_color: bool) -> None:
     """Show one run with its actions."""
     owned = open_owned(config, colour=not no_color)
     run = owned.desks.runs.run(owned.owner, run_id)
@@ -63,7 +62,7 @@ def show(*, run_id: str, config: Path, form: str, no_color: bool) -> None:
 @file_option
 @format_option
 @no_color_option
-def cancel(*, run_id: str, config: Path, form: str, no_color: bool) -> None:
+def cancel(*, run_id: str, config: FileSet, form: str, no_color: bool) -> None:
     """Cancel a run. The process that works on it cancels its calls within about a second.
 
     Exit codes: 0 cancelled, also where it was before; 1 it had ended otherwise.

@@ -1,11 +1,10 @@
 """`remit status`: what the database holds for this workspace. Asks no server."""
 
-from pathlib import Path
-
 import click
 
 from remit.cli.options import file_option, format_option, no_color_option
 from remit.cli.session import Session, open_session
+from remit.config.file_set import FileSet
 from remit.core.governance import Suspension
 from remit.core.report import DatabaseFacts, StatusReport
 from remit.render.status_text import status_document, status_text
@@ -19,7 +18,7 @@ _APPLIES = 5
 @file_option
 @format_option
 @no_color_option
-def command(*, config: Path, form: str, no_color: bool) -> None:
+def command(*, config: FileSet, form: str, no_color: bool) -> None:
     """Show registrations, assistants with their tools and policy, and the last applies. Asks no server."""
     session = open_session(config, colour=not no_color)
     workspace = session.desired.workspace

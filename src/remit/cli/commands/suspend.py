@@ -1,12 +1,11 @@
 """`remit suspend`: deny every call of a server, an assistant or one attachment from now on, until `remit resume`."""
 
-from pathlib import Path
-
 import click
 
 from remit.cli.governance import open_owned
 from remit.cli.options import file_option, format_option, no_color_option
 from remit.cli.suspendable import Suspendable
+from remit.config.file_set import FileSet
 from remit.core.governance import Suspension
 from remit.render.escape import escape_terminal
 from remit.render.suspensions_text import suspension_change_document, suspensions_document, suspensions_text
@@ -21,7 +20,9 @@ __all__ = ["command"]
 @file_option
 @format_option
 @no_color_option
-def command(*, address: str | None, reason: str | None, listing: bool, config: Path, form: str, no_color: bool) -> None:
+def command(
+    *, address: str | None, reason: str | None, listing: bool, config: FileSet, form: str, no_color: bool
+) -> None:
     """Deny every call of ADDRESS at once: server.NAME, assistant.NAME or assistant.NAME/ALIAS.
 
     Apply leaves a suspension alone; `remit resume ADDRESS` ends it. Works while mcp.yaml is broken.

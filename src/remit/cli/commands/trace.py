@@ -1,12 +1,12 @@
 """`remit trace`: what went over the connections to MCP servers in one turn, in order."""
 
 import shlex
-from pathlib import Path
 
 import click
 
 from remit.cli.governance import open_reading, unknown_id
 from remit.cli.options import file_option, format_option, no_color_option
+from remit.config.file_set import FileSet
 from remit.render.escape import escape_terminal
 from remit.render.trace_text import trace_document, trace_text, traces_document, traces_text
 
@@ -28,7 +28,7 @@ def command() -> None:
 @file_option
 @format_option
 @no_color_option
-def list_(*, limit: int, config: Path, form: str, no_color: bool) -> None:
+def list_(*, limit: int, config: FileSet, form: str, no_color: bool) -> None:
     """List the newest traces that are kept."""
     reading = open_reading(config, colour=not no_color)
     found, terminal = reading.desks.traces.traces(limit=limit), reading.terminal
@@ -44,7 +44,7 @@ def list_(*, limit: int, config: Path, form: str, no_color: bool) -> None:
 @file_option
 @format_option
 @no_color_option
-def show(*, trace_id: str, full: bool, config: Path, form: str, no_color: bool) -> None:
+def show(*, trace_id: str, full: bool, config: FileSet, form: str, no_color: bool) -> None:
     """Draw one trace in order: time, direction, server, message."""
     reading = open_reading(config, colour=not no_color)
     events, terminal = reading.desks.traces.trace(trace_id), reading.terminal

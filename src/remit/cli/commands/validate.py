@@ -1,11 +1,10 @@
 """`remit validate`: check the configuration without network, secrets or database."""
 
-from pathlib import Path
-
 import click
 
 from remit.cli.options import file_option, format_choice, no_color_option
 from remit.cli.terminal import Terminal
+from remit.config.file_set import FileSet
 from remit.config.loader import Loaded, load
 from remit.core.diagnostics import Diagnostic
 from remit.reconcile.outcome import ExitCode
@@ -19,7 +18,7 @@ __all__ = ["command"]
 @file_option
 @format_choice("text", "json", "github")
 @no_color_option
-def command(*, config: Path, form: str, no_color: bool) -> None:
+def command(*, config: FileSet, form: str, no_color: bool) -> None:
     """Report every mistake in mcp.yaml at once, with file, line and column. Exit 1 if there is an error."""
     terminal = Terminal.of(colour=not no_color)
     result = load(config)
