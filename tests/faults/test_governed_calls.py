@@ -24,7 +24,7 @@ from remit.store.journal import Journal
 from remit.store.journal_writer import JournalWriter
 from remit.store.sqlite import SqliteFile
 from remit.store.trace_queue import TraceQueue
-from tests.faults.processes import ROOT
+from tests.faults.processes import ROOT, until
 from tests.store.calls import BINDING, SECONDS, Site, a_call, ended, intent, new_id, site
 
 
@@ -258,22 +258,36 @@ def test_fault_f14_on_a_full_disk_no_call_goes_out_and_there_is_room_for_calls_w
     assert_coherent(here)
 
 
-def test_fault_f14_an_outcome_that_finds_no_room_can_be_kept_once_there_is_room(here: Site) -> None:
+def test_fault_f14_an_outcome_that_finds_no_room_is_kept_once_there_is_room(here: Site) -> None:
     disk = Disk(here.path)
     with journal_on(disk, here) as journal:
         journal.ledger.start_run(here.run("r1"))
         facts = a_call(here)
-        journal.begin(intent(facts)).result(SECONDS)
+        journal.begin(intent(facts, key="k")).result(SECONDS)
         # The limit counts for a connection that is opened, so this one is made to open another.
         disk.pages = 1
         away = here.path.with_name("away.db")
         here.path.rename(away)
         assert codes([journal.end(ended(facts))]) == {"no-database"}
         away.rename(here.path)
-        full = journal.end(ended(facts, output="x" * 100_000))
-        assert codes([full]) == {"database-full"}
+        assert codes([journal.end(ended(facts, output="x" * 100_000))]) == {"database-full"}
         assert states(here) == {facts.action_id: "in_progress"}
         disk.pages = 1_000_000
-        assert journal.end(ended(facts)).result(SECONDS) is True
-        assert states(here) == {facts.action_id: "completed"}
+        until(lambda: states(here) == {facts.action_id: "completed"})
+        again = journal.begin(intent(a_call(here), key="k")).result(SECONDS)
+        assert isinstance(again, Replayed)
+    assert_coherent(here)
+
+
+def test_fault_f14_an_outcome_is_kept_on_the_way_out_if_there_is_room_by_then(here: Site) -> None:
+    disk = Disk(here.path)
+    with journal_on(disk, here) as journal:
+        journal.ledger.start_run(here.run("r1"))
+        facts = a_call(here)
+        journal.begin(intent(facts)).result(SECONDS)
+        away = here.path.with_name("away.db")
+        here.path.rename(away)
+        assert codes([journal.end(ended(facts))]) == {"no-database"}
+        away.rename(here.path)
+    assert states(here) == {facts.action_id: "completed"}
     assert_coherent(here)

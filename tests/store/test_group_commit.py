@@ -7,10 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from remit.core.audit import verify
 from remit.core.call_ports import Started
 from remit.errors import StoreError
+from remit.store.journal_connection import JournalConnection
+from remit.store.session import Statement
+from remit.store.sqlite import SqliteFile
+from tests.faults.processes import until
 from tests.store.calls import SECONDS, Site, a_call, ended, intent, site
 
 
@@ -132,6 +137,39 @@ def test_a_call_that_was_cancelled_before_its_turn_is_not_written(here: Site) ->
         raw = sqlite3.connect(here.path)
         assert raw.execute("SELECT action_id FROM actions").fetchall() == [(kept.action_id,)]
         raw.close()
+
+
+def test_the_end_of_a_call_is_written_although_whoever_sent_it_gave_up_waiting(here: Site) -> None:
+    with here.journal("r1") as journal:
+        facts = a_call(here)
+        journal.begin(intent(facts)).result(SECONDS)
+        held = Locked(here.path)
+        given_up, other = journal.end(ended(facts)), journal.begin(intent(a_call(here, stamp=facts.stamp)))
+        assert given_up.cancel()
+        held.release()
+        assert other.result(SECONDS) == Started()
+        assert here.action(facts.action_id) == ("completed", None)
+
+
+def test_an_end_that_the_lock_kept_out_is_written_when_the_lock_is_gone(here: Site) -> None:
+    with here.journal("r1", busy_seconds=0.2) as journal:
+        facts = a_call(here)
+        journal.begin(intent(facts)).result(SECONDS)
+        held = Locked(here.path)
+        error = journal.end(ended(facts)).exception(SECONDS)
+        assert isinstance(error, StoreError)
+        assert error.code == "database-locked"
+        held.release()
+        until(lambda: here.action(facts.action_id) == ("completed", None))
+    assert here.kinds().count("call_outcome") == 1
+
+
+def test_a_commit_of_the_journal_waits_for_the_disk(here: Site) -> None:
+    connection = JournalConnection(SqliteFile(here.path))
+    assert connection.try_to_begin()
+    pragmas = [Statement(text(f"PRAGMA {name}")) for name in ("synchronous", "foreign_keys", "recursive_triggers")]
+    assert [connection.session.rows(pragma, {}) for pragma in pragmas] == [[(2,)], [(1,)], [(1,)]]
+    connection.close()
 
 
 def test_a_database_that_is_gone_fails_calls_and_is_found_again_when_it_is_back(here: Site) -> None:

@@ -38,6 +38,7 @@ _BUSY_SECONDS = 5.0
 _PAUSE_SECONDS = 0.005
 _IDLE_SECONDS = 0.2
 _CLOSE_SECONDS = 2.0
+_MOST_OWED = 10_000
 
 _TEXTS = cast(
     "Callable[[CallFacts], tuple[str | None, ...]]",
@@ -75,9 +76,12 @@ def open_journal(
 
 @dataclass(frozen=True, slots=True)
 class _Item:
+    """Something to write. `end` is set where it is the end of a call, which is owed until it is written."""
+
     work: Work
     future: "Future[Any]"
     deadline: float
+    end: CallEnd | None = None
 
 
 class Journal:
@@ -88,6 +92,7 @@ class Journal:
         self._busy_seconds = busy_seconds
         self._ready = threading.Condition()
         self._items: deque[_Item] = deque()
+        self._owed: dict[str, CallEnd] = {}
         self._traces = traces
         self._traces_due = float("inf")
         self._not_before = 0.0
@@ -110,8 +115,13 @@ class Journal:
         return self._checked(refusal.facts, (), lambda writers: writers.calls.refuse(refusal))
 
     def end(self, end: CallEnd) -> "Future[bool]":
-        """CallJournal.end: how a started call ended."""
-        return self.submit(lambda writers: writers.calls.end(end))
+        """CallJournal.end: how a started call ended.
+
+        Where it cannot be written, its future says so at once; it is written all the same when that is possible again.
+        """
+        with self._ready:
+            self._owed.pop(end.action_id, None)
+        return self.submit(lambda writers: writers.calls.end(end), end)
 
     def note(self, fact: AuditFact) -> "Future[None]":
         """CallJournal.note: a fact for the audit trail."""
@@ -137,14 +147,14 @@ class Journal:
             self._ready.notify()
         self._thread.join(2 * self._busy_seconds + 2 * _CLOSE_SECONDS)
 
-    def submit(self, work: Work) -> "Future[Any]":
+    def submit(self, work: Work, end: CallEnd | None = None) -> "Future[Any]":
         """Write something with the next transaction; its result once that is on the disk."""
         future: Future[Any] = Future()
         with self._ready:
             if self._closing:
                 future.set_exception(_closed(self._writer.place))
                 return future
-            self._items.append(_Item(work, future, time.monotonic() + self._busy_seconds))
+            self._items.append(_Item(work, future, time.monotonic() + self._busy_seconds, end))
             if self._idle:
                 self._ready.notify()
         return future
@@ -185,13 +195,16 @@ class Journal:
     def _run(self) -> None:
         while self._has_work():
             self._turn()
+        if self._owed:
+            self._turn()
         self._finish()
 
     def _has_work(self) -> bool:
         """Wait for something to write or renew; False once the journal is closing and nothing waits."""
         with self._ready:
             while not self._items and not self._closing:
-                due = max(min(self._traces_due, self._writer.heartbeat_due), self._not_before)
+                waits_since = 0.0 if self._owed else self._traces_due
+                due = max(min(waits_since, self._writer.heartbeat_due), self._not_before)
                 if (left := due - time.monotonic()) <= 0:
                     return True
                 self._idle = True
@@ -206,8 +219,8 @@ class Journal:
         try:
             results = self._writer.write([item.work for item in items], events, links)
         except Exception as error:  # noqa: BLE001 (whoever waits is told, and the thread lives on)
+            self._fail(items, as_store_error(error, self._writer.place))
             self._postpone(events, links)
-            _fail(items, as_store_error(error, self._writer.place))
             return
         for item, result in zip(items, results, strict=True):
             if isinstance(result, Failed):
@@ -223,10 +236,10 @@ class Journal:
                     return True
             except Exception as error:  # noqa: BLE001 (as above: a database that is gone fails whoever waits)
                 self._writer.disconnect()
+                self._fail(self._expired(float("inf")), as_store_error(error, self._writer.place))
                 self._postpone((), ())
-                _fail(self._expired(float("inf")), as_store_error(error, self._writer.place))
                 return False
-            _fail(self._expired(time.monotonic()), _locked(self._writer.place, self._busy_seconds))
+            self._fail(self._expired(time.monotonic()), _locked(self._writer.place, self._busy_seconds))
             with self._ready:
                 if not self._items:
                     self._not_before = time.monotonic() + _IDLE_SECONDS
@@ -235,12 +248,10 @@ class Journal:
 
     def _taken(self) -> tuple[Sequence[_Item], Rows, Rows]:
         with self._ready:
-            items: list[_Item] = []
+            items = [_owed(end) for end in self._owed.values()]
+            self._owed.clear()
             while self._items and len(items) < _BATCH:
-                item = self._items.popleft()
-                # What was cancelled before its turn is not written; from here on it cannot be cancelled.
-                if item.future.set_running_or_notify_cancel():
-                    items.append(item)
+                items += _still_wanted(self._items.popleft())
             events, links = self._traces.take()
             self._traces_due = time.monotonic() if self._traces else float("inf")
         return items, events, links
@@ -249,9 +260,7 @@ class Journal:
         with self._ready:
             expired: list[_Item] = []
             while self._items and self._items[0].deadline <= now:
-                item = self._items.popleft()
-                if item.future.set_running_or_notify_cancel():
-                    expired.append(item)
+                expired += _still_wanted(self._items.popleft())
             return expired
 
     def _postpone(self, events: Rows, links: Rows) -> None:
@@ -259,6 +268,15 @@ class Journal:
             self._traces.give_back(events, links)
             self._not_before = time.monotonic() + _IDLE_SECONDS
             self._traces_due = self._not_before if self._traces else float("inf")
+
+    def _fail(self, items: Sequence[_Item], error: StoreError) -> None:
+        with self._ready:
+            for item in items:
+                # A call that went out has its end whether or not anybody still waits for it to be written.
+                if item.end is not None and len(self._owed) < _MOST_OWED:
+                    self._owed.setdefault(item.end.action_id, item.end)
+        for item in items:
+            item.future.set_exception(error)
 
     def _finish(self) -> None:
         deadline = time.monotonic() + _CLOSE_SECONDS
@@ -276,9 +294,17 @@ class Journal:
             self._writer.disconnect()
 
 
-def _fail(items: Sequence[_Item], error: StoreError) -> None:
-    for item in items:
-        item.future.set_exception(error)
+def _still_wanted(item: _Item) -> Sequence[_Item]:
+    """The item, which cannot be cancelled from here on. What was cancelled before is not written, unless it is an end."""
+    if item.future.set_running_or_notify_cancel():
+        return (item,)
+    return () if item.end is None else (_owed(item.end),)
+
+
+def _owed(end: CallEnd) -> _Item:
+    """An end that nobody waits for."""
+    nobody: Future[Any] = Future()
+    return _Item(lambda writers: writers.calls.end(end), nobody, float("inf"), end)
 
 
 def _locked(place: str, seconds: float) -> StoreError:

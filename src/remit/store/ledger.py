@@ -12,6 +12,7 @@ from sqlalchemy import Connection, select
 
 from remit.core.call_ports import CallFacts, NewRun
 from remit.core.calls import RunState
+from remit.errors import StoreError
 from remit.store.access import Access
 from remit.store.journal_writer import Work
 from remit.store.runtime_tables import runs
@@ -71,4 +72,12 @@ class Ledger:
         )
 
     def _done(self, work: Work) -> Any:
-        return self._submit(work).result(_SECONDS)
+        try:
+            return self._submit(work).result(_SECONDS)
+        except TimeoutError:
+            raise StoreError(
+                f"the disk did not answer within {_SECONDS:g} s",
+                code="database-io",
+                place=self._access.place,
+                hint="check the disk, then run the same command again",
+            ) from None
