@@ -133,9 +133,9 @@ class RemoteMcpClient:
 
     @property
     def session(self) -> int | None:
-        """The number of the session that is open, None while there is none."""
+        """The number of the session that takes requests, None while there is none."""
         serving = self._serving
-        return None if serving is None or serving.ended else serving.epoch
+        return None if serving is None or serving.ended or serving.retired else serving.epoch
 
     @property
     def received(self) -> int:
@@ -387,7 +387,8 @@ class RemoteMcpClient:
         elif fault.code == RPC_ERROR:
             self._circuit.answered()
         elif fault.reason is UnreachableReason.AUTH:
-            # Its credentials are read again when it is opened again.
+            # Its credentials are read again when it is opened again; nobody relies on its listing from here on.
+            serving.retired = True
             self._inbox.put_nowait(Retired(serving.epoch))
         elif fault.code == SERVER_GONE and not job.request.ticket.handed:
             # Nobody takes messages any more, whatever the reading side says.
