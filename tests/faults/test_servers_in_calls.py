@@ -64,6 +64,22 @@ def test_fault_f9_what_has_no_side_effects_is_sent_once_more_within_the_same_dea
     assert here.sound_audit() == [("call_intent", "r"), ("call_outcome", "r")]
 
 
+def test_what_was_suspended_while_its_call_was_out_is_not_sent_once_more(tmp_path: Path) -> None:
+    here = site(tmp_path, silent_on=["tools/call"])
+
+    async def main() -> ToolResultEnvelope:
+        async with asyncio.timeout(SECONDS), here.open() as runtime, runtime.run("ops") as run:
+            call = asyncio.create_task(called(run, "read", tool_call_id="r"))
+            await until(lambda: len(here.arrived()) == 1)
+            assert here.at.run("suspend", "server.work").code == 0
+            os.kill(here.pids()[-1], signal.SIGKILL)
+            return await call
+
+    assert asyncio.run(main()).code == "suspended"
+    assert (here.arrived(), here.actions()["r"]) == (["read 0"], ("failed", "suspended"))
+    assert here.sound_audit() == [("call_intent", "r"), ("call_outcome", "r")]
+
+
 def test_fault_f10_every_call_of_a_server_that_hangs_ends_by_its_own_deadline_and_is_recorded(tmp_path: Path) -> None:
     here = site(tmp_path, idle=1, total=20)
 

@@ -209,6 +209,8 @@ class GovernedExecutor:
         return await self._not_started(case, begun)
 
     async def _recheck(self, executor: McpToolExecutor, case: Case, started: float) -> Deny | int | None:
+        # No transaction of the journal stands between this decision and the server, so nothing old may decide it.
+        self._with.grants.assistants_changed(self._run.owner, [self._run.assistant])
         grants = await self._with.grants.of(self._run.assistant)
         decision, session = await self._gate(executor, case.call, case.arguments, grants, started)
         # The approval for this very call is consumed already; asking again would be a second question about one call.
