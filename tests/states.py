@@ -32,6 +32,7 @@ from remit.core.identity import (
     server_id_of,
 )
 from remit.core.live import Era, Listed, ListedTool, Live, Quarantine, QuarantineReason
+from remit.core.lock import Lock, LockedTool
 from remit.core.operations import Change, ChangeClass
 from remit.core.plan import Plan
 from remit.core.planner import PlanRequest, make_plan
@@ -53,6 +54,7 @@ __all__ = [
     "definition",
     "desired",
     "listed",
+    "locked",
     "plan",
     "quarantine",
     "recorded",
@@ -243,6 +245,17 @@ def listed(*tools: str, quarantined: Iterable[str] = (), **definitions: Definiti
     )
 
 
+def locked(
+    server_name: str, *, assistant: str = "ops", environment: str | None = None, **definitions: Definition
+) -> Lock:
+    """A lock of one server's tools for one assistant, under their readable aliases."""
+    tools = {
+        name: LockedTool(alias=ProviderName(f"{server_name}__{name}"), definition=each)
+        for name, each in definitions.items()
+    }
+    return Lock(environment=environment, assistants={assistant: {server_name: tools}})
+
+
 def quarantine(name: str) -> Quarantine:
     """An advertised tool that cannot be used."""
     return Quarantine(remote_name=name, reason=QuarantineReason.EMPTY_REF, detail="the root refers to itself")
@@ -256,6 +269,8 @@ def plan(
     accept: Iterable[Acceptance] = (),
     allow_detach: int | None = None,
     scope: Iterable[str] | None = None,
+    lock: Lock | None = None,
+    offline: bool = False,
 ) -> Plan:
     """The plan for three states, with `whole_change` as diff."""
     request = PlanRequest(
@@ -263,5 +278,7 @@ def plan(
         accept=tuple(accept),
         allow_detach=allow_detach,
         scope=None if scope is None else frozenset(scope),
+        lock=lock,
+        offline=offline,
     )
     return make_plan(wanted, known or Recorded(), live or {}, request)

@@ -103,6 +103,7 @@ def test_an_absence_is_told_in_words() -> None:
         "left out of this run",
         "never listed, and only kept listings were asked for",
         "not asked: nothing is attached or refreshed from a kept listing",
+        "not asked: planned offline, and the lock does not know it",
     ]
     assert [absence_of(EMPTY), absence_of(listed())] == [f"empty: {EMPTY.detail}", "listed"]
 

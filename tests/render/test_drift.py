@@ -28,7 +28,7 @@ from tests.render.test_plan_text import EMPTY, PLAIN
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 NOTHING = dict.fromkeys(
-    ("vanished", "quarantined", "refresh", "attach", "database_drift", "definition_lost", "deferred"), 0
+    ("vanished", "quarantined", "changed", "refresh", "attach", "database_drift", "definition_lost", "deferred"), 0
 )
 
 

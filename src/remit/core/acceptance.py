@@ -1,7 +1,7 @@
 """What of a plan may run: everything a file asked for, and of what a server said only what somebody accepted.
 
 Decides which operations are held and why (DESIGN.md section 6, Origin): unaccepted live ones, definitions whose text has a
-high finding, and loosenings of a tool that is drifted, held or cannot be looked at; what waits together with others is
+high finding, what a lock lacks or has otherwise, and loosenings of a tool that is drifted, held or cannot be looked at; what waits together with others is
 core/groups.py's. Of what is held, the approved definition stays in service. Pure.
 """
 
@@ -24,6 +24,7 @@ from remit.core.operations import (
     Refresh,
     RiskCode,
     SetEnvelope,
+    ToolKey,
     UpdateAssistant,
 )
 from remit.core.plan import Held, HoldReason
@@ -87,7 +88,9 @@ class Unsettled:
     `drifted` are addresses of attachments that drifted, as far as anybody knows, `unchecked` those whose server gave no
     listing to compare with, `misnamed` those whose alias was edited, `unlisted` the enabled servers without a listing,
     `replaced` leads from a registration to the other server that takes its name, `guarded` from an assistant and a
-    permission to the attachments that ask for it, under the recorded policy or under the file's.
+    permission to the attachments that ask for it, under the recorded policy or under the file's. `lock_holds` leads from
+    tools to why a lock holds them (None: no lock is in force), `unlike_lock` are the servers that offer something else than
+    it approves.
     """
 
     drifted: Collection[str] = ()
@@ -96,12 +99,14 @@ class Unsettled:
     unlisted: Collection[ServerId] = ()
     replaced: Mapping[ServerId, ServerId] = field(default_factory=dict[ServerId, ServerId])
     guarded: Mapping[tuple[str, str], Collection[str]] = field(default_factory=dict[tuple[str, str], Collection[str]])
+    lock_holds: Mapping[ToolKey, HoldReason] | None = None
+    unlike_lock: Collection[ServerId] = ()
 
 
 def settle(candidates: Sequence[Operation], acceptances: Collection[Acceptance], unsettled: Unsettled) -> Settled:
     """Divide candidates into what runs and what waits."""
-    reasons = [_own_reasons(operation, acceptances) for operation in candidates]
-    hold_groups(candidates, reasons, unsettled.unlisted, unsettled.replaced)
+    reasons = [_own_reasons(operation, acceptances, unsettled.lock_holds) for operation in candidates]
+    hold_groups(candidates, reasons, unsettled.unlisted, unsettled.replaced, unsettled.unlike_lock)
     waiting = [operation for operation, because in zip(candidates, reasons, strict=True) if because]
     uneasy = {*unsettled.drifted, *(address_of(each) for each in waiting if isinstance(each, Refresh))}
     # The server of a detach that waits is declared no more, so nobody asks it either.
@@ -120,9 +125,15 @@ def settle(candidates: Sequence[Operation], acceptances: Collection[Acceptance],
     return Settled(tuple(kept), tuple(held), tuple(_mismatches(candidates, acceptances)))
 
 
-def _own_reasons(operation: Operation, acceptances: Collection[Acceptance]) -> list[HoldReason]:
+def _own_reasons(
+    operation: Operation, acceptances: Collection[Acceptance], lock_holds: Mapping[ToolKey, HoldReason] | None
+) -> list[HoldReason]:
     if not isinstance(operation, Attach | Refresh):
         return []
+    if lock_holds is not None:
+        # The lock was reviewed, findings and all, and it alone lets anything through.
+        held = None if operation.reason is Reason.DATABASE_DRIFT else lock_holds.get(operation.tool.key)
+        return [] if held is None else [held]
     suspicious = any(risk.code is RiskCode.FINDING_HIGH for risk in operation.risks)
     reasons = [HoldReason.LIVE_NOT_ACCEPTED] if operation.origin is Origin.LIVE else []
     reasons += [HoldReason.FINDING] if suspicious else []
@@ -145,12 +156,15 @@ def _loosened(operation: Operation, unsettled: Unsettled) -> frozenset[str]:
 
 def _without_superseded(running: Sequence[Operation], misnamed: Collection[str]) -> Iterator[Operation]:
     """Drop repairs of attachments that an accepted refresh writes anew anyway; an alias only a repair puts right."""
-    renewed = {address_of(each) for each in running if isinstance(each, Refresh) and each.origin is Origin.LIVE}
+    renewed = {address_of(each) for each in running if isinstance(each, Refresh) and not _is_repair(each)}
     renewed -= set(misnamed)
     for operation in running:
-        repair = isinstance(operation, Refresh) and operation.reason is Reason.DATABASE_DRIFT
-        if not (repair and address_of(operation) in renewed):
+        if not (_is_repair(operation) and address_of(operation) in renewed):
             yield operation
+
+
+def _is_repair(operation: Operation) -> bool:
+    return isinstance(operation, Refresh) and operation.reason is Reason.DATABASE_DRIFT
 
 
 def _mismatches(candidates: Sequence[Operation], acceptances: Collection[Acceptance]) -> Iterator[Diagnostic]:

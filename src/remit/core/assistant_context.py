@@ -12,8 +12,9 @@ from remit.core.desired import Desired, DesiredAssistant, Selection
 from remit.core.diagnostics import Diagnostic
 from remit.core.identity import ServerId
 from remit.core.live import Skipped
-from remit.core.operations import Operation, ToolRef
-from remit.core.plan import Deferred, DeferredReason, Drift
+from remit.core.lock import LockedByServer, LockedTool
+from remit.core.operations import Operation, ToolKey, ToolRef
+from remit.core.plan import Deferred, DeferredReason, Drift, HoldReason
 from remit.core.ports import DefinitionDiff
 from remit.core.recorded import RecordedAttachment
 from remit.core.selector import Selector
@@ -37,7 +38,8 @@ class AssistantContext:
     `assistant` is None where the file no longer declares it. `attachments` are this workspace's on it, apart from
     `protected` ones: those stand on servers that are out of scope (`overlooked` of them) or unresolved, and are left alone.
     `views` are the resolved servers in scope by declared name, `names` the server names by id for display, `fixed` the
-    names on the assistant that others hold, with their origins, `reserved` folded names.
+    names on the assistant that others hold, with their origins, `reserved` folded names, `lock` what is approved for the
+    assistant (None: no lock is in force).
     """
 
     desired: Desired
@@ -51,6 +53,7 @@ class AssistantContext:
     fixed: Mapping[str, str]
     reserved: frozenset[str]
     diff: DefinitionDiff
+    lock: LockedByServer | None = None
 
     @property
     def selections(self) -> Sequence[Selection]:
@@ -64,6 +67,10 @@ class AssistantContext:
             for selection in self.selections
             if (view := self.views.get(selection.server)) is not None
         }
+
+    def locked(self, view: ServerView) -> Mapping[str, LockedTool]:
+        """What the lock approves of a server for the assistant, by remote name; empty without a lock."""
+        return {} if self.lock is None else self.lock.get(view.server.name, {})
 
     @property
     def untouchable(self) -> Mapping[str, str]:
@@ -82,7 +89,8 @@ class ToolOutcome:
     `guarded` to those of attachments that ask for it by the file or until the file's policy holds. `unchecked` are
     addresses of attachments whose server does not answer or is not asked, `misnamed` those whose alias was edited.
     `uneasy` are addresses of attachments that must not be loosened now: their approved definition is not to be had, or
-    their server does not answer and its last good listing had drifted.
+    their server does not answer and its last good listing had drifted. `lock_holds` leads from a tool of an assistant to why
+    the lock holds it, `unlike_lock` are the servers that offer something else than the lock approves.
     """
 
     operations: list[Operation] = field(default_factory=list[Operation])
@@ -94,6 +102,8 @@ class ToolOutcome:
     requires: dict[tuple[str, str], list[str]] = field(default_factory=dict[tuple[str, str], list[str]])
     guarded: dict[tuple[str, str], list[str]] = field(default_factory=dict[tuple[str, str], list[str]])
     uneasy: list[str] = field(default_factory=list[str])
+    lock_holds: dict[ToolKey, HoldReason] = field(default_factory=dict[ToolKey, HoldReason])
+    unlike_lock: set[ServerId] = field(default_factory=set[ServerId])
     unchanged: int = 0
 
     def require(self, assistant: str, permission: str | None, address: str) -> None:

@@ -111,6 +111,17 @@ PLAN_CODES: Mapping[str, Explanation] = {
         "An emptied file is far more often an accident than a wish.",
         "look at the file; if it is meant, pass `--allow-detach N` with exactly the number stated.",
     ),
+    "lock-missing": Explanation(
+        "The workspace was applied by a lock before, and there is no lock file now.",
+        "Without it every change that a server makes would wait for a prompt again, and what a name selects would run unseen: "
+        "a lost file must not loosen that. Nothing is applied, and no flag lifts it.",
+        "bring the file back (`git checkout`), write it anew with `remit lock`, or say `lock: none` in the file.",
+    ),
+    "not-in-lock": Explanation(
+        "A tool is attached and selected, and the lock does not have it.",
+        "The lock is what reviewers approved. What was attached before stays in service, as only the file detaches.",
+        "run `remit lock` and have its change reviewed, or take the tool out of `include`.",
+    ),
     "accept-mismatch": Explanation(
         "`--accept` named a digest that is not the definition's that is offered now.",
         "The acceptance was for another text; the server changed it again.",

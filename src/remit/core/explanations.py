@@ -110,6 +110,16 @@ _HOLDS: Mapping[str, Explanation] = {
         "Nobody has seen what answers there.",
         "make the new endpoint answer, then plan again; the old endpoint serves until then.",
     ),
+    HoldReason.NOT_IN_LOCK: Explanation(
+        "A lock is in force and does not have the tool, or not this tool of this assistant.",
+        "With a lock nothing enters but what its reviewers saw, also where the file names the tool.",
+        "run `remit lock` and have its change reviewed.",
+    ),
+    HoldReason.UNLIKE_LOCK: Explanation(
+        "The lock approves a definition that the server does not offer.",
+        "What the server offers was not reviewed, and what was reviewed is not to be had. What was in service stays there.",
+        "have the server changed back, or run `remit lock` and have its change reviewed.",
+    ),
 }
 
 _DRIFT: Mapping[str, Explanation] = {
@@ -122,6 +132,11 @@ _DRIFT: Mapping[str, Explanation] = {
         "A server lists an attached tool in a form that cannot be used now.",
         "The attachment is kept, but out of service while that lasts.",
         "have it mended on the server; `remit explain` knows the reason that the line names.",
+    ),
+    DriftKind.CHANGED: Explanation(
+        "A server lists another definition of an attached tool than the lock approves.",
+        _APPROVED,
+        "run `remit lock`, which shows the change, and have it reviewed; or have the server changed back.",
     ),
 }
 
@@ -153,6 +168,11 @@ _UNCHECKED: Mapping[str, Explanation] = {
         "Only kept listings were asked for, and apply attaches and refreshes nothing from one.",
         "A kept listing says what a server offered once, not what it would answer now.",
         "run with `--refresh live`.",
+    ),
+    SkipReason.OFFLINE: Explanation(
+        "`--offline` asks no server; each counts as offering what the lock approves.",
+        "What the lock does not know cannot be checked without the server, so it is deferred.",
+        "run without `--offline`, or run `remit lock` and have its change reviewed.",
     ),
 }
 
@@ -193,6 +213,11 @@ _REASONS: Mapping[str, Explanation] = {
     ),
     Reason.DEFINITION_CHANGED: Explanation(
         "The server changed the definition of an attached tool.", _APPROVED, "look at the changes, then accept them."
+    ),
+    Reason.LOCK_CHANGED: Explanation(
+        "The lock approves another definition than is recorded.",
+        "The review of the lock is the approval, so it runs as soon as the server offers that definition.",
+        "nothing to do; look at the change.",
     ),
     Reason.DATABASE_DRIFT: Explanation(
         "Rows were edited in the database, outside of apply.",

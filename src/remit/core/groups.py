@@ -36,13 +36,15 @@ def hold_groups(
     reasons: _Reasons,
     unlisted: Collection[ServerId],
     replaced: Mapping[ServerId, ServerId],
+    unlike_lock: Collection[ServerId],
 ) -> None:
     """Add to `reasons` why operations wait for each other.
 
-    `unlisted` are enabled servers without a listing, `replaced` leads from a registration to the server that takes its name.
+    `unlisted` are enabled servers without a listing, `replaced` leads from a registration to the server that takes its name,
+    `unlike_lock` are the servers that offer something else than a lock approves.
     """
     _hold_unlisted(candidates, reasons, unlisted, replaced)
-    _hold_unaccepted(candidates, reasons)
+    _hold_unaccepted(candidates, reasons, unlike_lock)
     while waiting := _pulled_along(candidates, reasons, replaced):
         for at in waiting:
             reasons[at].append(HoldReason.ENDPOINT_GROUP)
@@ -69,14 +71,15 @@ def _hold_unlisted(
             because.append(HoldReason.ENDPOINT_UNLISTED)
 
 
-def _hold_unaccepted(candidates: Sequence[Operation], reasons: _Reasons) -> None:
+def _hold_unaccepted(candidates: Sequence[Operation], reasons: _Reasons, unlike_lock: Collection[ServerId]) -> None:
     for index, update in enumerate(candidates):
         if isinstance(update, UpdateServer) and update.reason is Reason.ENDPOINT_CHANGED and not reasons[index]:
             unaccepted = (
                 isinstance(each, Refresh) and because and _is_listed_from(each, {update.server_id})
                 for each, because in zip(candidates, reasons, strict=True)
             )
-            if any(unaccepted):
+            # What differs from a lock is drift and no operation, but the new endpoint has it all the same.
+            if update.server_id in unlike_lock or any(unaccepted):
                 reasons[index].append(HoldReason.ENDPOINT_GROUP)
 
 

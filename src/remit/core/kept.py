@@ -5,7 +5,6 @@ is core/acceptance.py's. Pure.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from remit.core.addresses import attachment_address
 from remit.core.aliases import fold
@@ -17,17 +16,17 @@ from remit.core.assistant_context import (
     origin_of_attachment,
     ref_of,
 )
-from remit.core.changes import classes_of
+from remit.core.attached import Kept, drift_of, refresh_of
 from remit.core.definition import Definition
-from remit.core.desired import Pattern, Selection
 from remit.core.diagnostics import Diagnostic, Severity
 from remit.core.envelope import compare_envelopes, difference_words
 from remit.core.identity import ProviderName, ServerId
+from remit.core.kept_by_lock import judge_by_lock
 from remit.core.naming import KeptNames, settle_kept
-from remit.core.operations import Detach, Origin, Reason, Refresh, RenameAlias, Risk, RiskCode, SetEnvelope
-from remit.core.plan import Drift, DriftKind
+from remit.core.operations import Detach, Reason, Refresh, RenameAlias, Risk, RiskCode, SetEnvelope
+from remit.core.plan import DriftKind
 from remit.core.recorded import RecordedAttachment
-from remit.core.risks import direction_risks, policy_risks, refresh_risks
+from remit.core.risks import direction_risks, policy_risks
 from remit.core.selector import Selector
 from remit.core.table import TOOL_TABLE, Row, Stored, Wanted
 from remit.core.views import ServerView
@@ -35,20 +34,12 @@ from remit.core.views import ServerView
 __all__ = ["judge_attachments"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    attachment: RecordedAttachment
-    selection: Selection
-    pattern: Pattern
-    view: ServerView
-
-
 def judge_attachments(context: AssistantContext, outcome: ToolOutcome) -> KeptNames:
     """Judge every attachment of an assistant; gives the names that stay, as the ones to attach have to avoid them."""
     outcome.unchanged += len(context.protected) - context.overlooked
     for protected in context.protected:
         outcome.unchecked.append(_guarded(context, protected, outcome))
-    kept: list[_Kept] = []
+    kept: list[Kept] = []
     chosen = context.chosen()
     for attachment in sorted(context.attachments, key=lambda each: each.provider_name):
         _guarded(context, attachment, outcome)
@@ -68,12 +59,12 @@ def judge_attachments(context: AssistantContext, outcome: ToolOutcome) -> KeptNa
     return names
 
 
-def _selected(chosen: Mapping[ServerId, tuple[Selector, ServerView]], attachment: RecordedAttachment) -> _Kept | None:
+def _selected(chosen: Mapping[ServerId, tuple[Selector, ServerView]], attachment: RecordedAttachment) -> Kept | None:
     if attachment.server_id not in chosen:
         return None
     selector, view = chosen[attachment.server_id]
     pattern = selector.pattern_for(attachment.remote_name)
-    return None if pattern is None else _Kept(attachment, selector.selection, pattern, view)
+    return None if pattern is None else Kept(attachment, selector.selection, pattern, view)
 
 
 def _guarded(context: AssistantContext, attachment: RecordedAttachment, outcome: ToolOutcome) -> str:
@@ -105,13 +96,13 @@ def _why_detached(context: AssistantContext, attachment: RecordedAttachment) -> 
     return Reason.SERVER_REPLACED if wanted and successor in context.views else Reason.SERVER_REMOVED
 
 
-def _settle_names(context: AssistantContext, kept: Sequence[_Kept], outcome: ToolOutcome) -> KeptNames:
+def _settle_names(context: AssistantContext, kept: Sequence[Kept], outcome: ToolOutcome) -> KeptNames:
     # A function gets its new name together with its text, so a tool whose approved text is lost keeps the old one.
     declared = {
         each.attachment.provider_name: ProviderName(alias.provider_name)
         for each in kept
         if (alias := each.selection.aliases.get(each.attachment.remote_name)) is not None
-        and _approved(each) is not None
+        and _approved(context, each) is not None
     }
     origins = {each.attachment.provider_name: origin_of_attachment(context, each.attachment) for each in kept}
     names = settle_kept(origins, declared, context.untouchable, context.reserved)
@@ -123,19 +114,21 @@ def _settle_names(context: AssistantContext, kept: Sequence[_Kept], outcome: Too
     return names
 
 
-def _judge_definition(context: AssistantContext, kept: _Kept, outcome: ToolOutcome) -> None:
+def _judge_definition(context: AssistantContext, kept: Kept, outcome: ToolOutcome) -> None:
     attachment, view = kept.attachment, kept.view
     if not attachment.is_coherent:
         _repair(context, kept, outcome)
     match TOOL_TABLE[Wanted.SELECTED, Stored.ATTACHED, view.seen(attachment.remote_name, attachment)]:
+        case Row.REFRESH | Row.KEEP if attachment.is_definition_intact and context.lock is not None:
+            judge_by_lock(context, kept, outcome)
         case Row.REFRESH if attachment.is_definition_intact:
-            outcome.operations.append(_refresh(context, kept))
+            outcome.operations.append(refresh_of(context, kept, kept.view.tools[attachment.remote_name].definition))
         case Row.VANISHED:
-            outcome.drift.append(_drift(context, kept, DriftKind.VANISHED, "not in the complete listing"))
+            outcome.drift.append(drift_of(context, kept, DriftKind.VANISHED, "not in the complete listing"))
         case Row.OUT_OF_SERVICE:
             quarantine = view.quarantined[attachment.remote_name]
             detail = f"{quarantine.reason}: {quarantine.detail}"
-            outcome.drift.append(_drift(context, kept, DriftKind.QUARANTINED, detail))
+            outcome.drift.append(drift_of(context, kept, DriftKind.QUARANTINED, detail))
         case Row.STALE:
             outcome.deferred.append(deferral(context, view, attachment.remote_name, attached=True))
             outcome.unchecked.append(attachment_address(context.name, attachment.provider_name))
@@ -146,26 +139,9 @@ def _judge_definition(context: AssistantContext, kept: _Kept, outcome: ToolOutco
             pass
 
 
-def _refresh(context: AssistantContext, kept: _Kept) -> Refresh:
-    before, after = kept.attachment.definition, kept.view.tools[kept.attachment.remote_name].definition
-    changes = context.diff(before, after)
-    classes = classes_of(changes)
-    return Refresh(
-        tool=ref_of(context, kept.attachment),
-        before=before,
-        after=after,
-        changes=changes,
-        classes=classes,
-        origin=Origin.LIVE,
-        reason=Reason.DEFINITION_CHANGED,
-        risks=refresh_risks(before, after, classes),
-        source=kept.pattern.source,
-    )
-
-
-def _repair(context: AssistantContext, kept: _Kept, outcome: ToolOutcome) -> None:
+def _repair(context: AssistantContext, kept: Kept, outcome: ToolOutcome) -> None:
     """Put back what was approved after somebody changed the rows. Where its text is gone, only a listing can give it."""
-    approved = _approved(kept)
+    approved = _approved(context, kept)
     if approved is None:
         address = attachment_address(context.name, kept.attachment.provider_name)
         outcome.uneasy.append(address)
@@ -196,16 +172,17 @@ def _repair(context: AssistantContext, kept: _Kept, outcome: ToolOutcome) -> Non
     )
 
 
-def _approved(kept: _Kept) -> Definition | None:
+def _approved(context: AssistantContext, kept: Kept) -> Definition | None:
     recorded = kept.attachment.definition
     if kept.attachment.is_definition_intact:
         return recorded
     live = kept.view.tools.get(kept.attachment.remote_name)
-    same = live is not None and live.definition.definition_digest == recorded.definition_digest
-    return live.definition if live is not None and same else None
+    locked = context.locked(kept.view).get(kept.attachment.remote_name)
+    known = (each.definition for each in (live, locked) if each is not None)
+    return next((each for each in known if each.definition_digest == recorded.definition_digest), None)
 
 
-def _judge_policy(context: AssistantContext, kept: _Kept, outcome: ToolOutcome) -> None:
+def _judge_policy(context: AssistantContext, kept: Kept, outcome: ToolOutcome) -> None:
     before = kept.attachment.envelope
     after = kept.view.envelope(kept.attachment.remote_name, context.desired)
     address = attachment_address(context.name, kept.attachment.provider_name)
@@ -214,7 +191,7 @@ def _judge_policy(context: AssistantContext, kept: _Kept, outcome: ToolOutcome) 
     if before == after:
         return
     direction = compare_envelopes(before, after)
-    unattended = policy_risks(_approved(kept), after)
+    unattended = policy_risks(_approved(context, kept), after)
     outcome.operations.append(
         SetEnvelope(
             tool=ref_of(context, kept.attachment),
@@ -228,7 +205,7 @@ def _judge_policy(context: AssistantContext, kept: _Kept, outcome: ToolOutcome) 
     )
 
 
-def _judge_alias(context: AssistantContext, kept: _Kept, names: KeptNames, outcome: ToolOutcome) -> None:
+def _judge_alias(context: AssistantContext, kept: Kept, names: KeptNames, outcome: ToolOutcome) -> None:
     recorded = kept.attachment.provider_name
     final = names.final[recorded]
     if final == recorded:
@@ -246,7 +223,7 @@ def _judge_alias(context: AssistantContext, kept: _Kept, names: KeptNames, outco
     )
 
 
-def _remarks(context: AssistantContext, kept: _Kept) -> Iterator[Diagnostic]:
+def _remarks(context: AssistantContext, kept: Kept) -> Iterator[Diagnostic]:
     """Aliases that would come out otherwise today; they are durable, so this changes nothing."""
     recorded, remote_name = kept.attachment.provider_name, kept.attachment.remote_name
     if remote_name in kept.selection.aliases:
@@ -270,15 +247,3 @@ def _remarks(context: AssistantContext, kept: _Kept) -> Iterator[Diagnostic]:
             address=address,
             source=kept.pattern.source,
         )
-
-
-def _drift(context: AssistantContext, kept: _Kept, kind: DriftKind, detail: str) -> Drift:
-    attachment = kept.attachment
-    return Drift(
-        address=attachment_address(context.name, attachment.provider_name),
-        kind=kind,
-        assistant=context.name,
-        server=kept.view.server.name,
-        remote_name=attachment.remote_name,
-        detail=detail,
-    )

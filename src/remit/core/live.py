@@ -123,14 +123,15 @@ class SkipReason(StrEnum):
     NOT_REQUESTED = "not_requested"
     NEVER_LISTED = "never_listed"
     CACHE_ONLY = "cache_only"
+    OFFLINE = "offline"
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
     """A server that was not asked.
 
-    It is disabled, left out by `--server`, was never listed where only kept listings were wanted, or only its kept listing
-    was wanted where nothing may be attached from one (`apply --refresh cached`).
+    It is disabled, left out by `--server`, was never listed where only kept listings were wanted, only its kept listing was
+    wanted where nothing may be attached from one (`apply --refresh cached`), or nobody is asked (`plan --offline`).
     """
 
     reason: SkipReason

@@ -1,7 +1,7 @@
 """What becomes of selected tools that are not attached: attach, a problem that names near ones, or wait for a listing.
 
 A tool written out by name was approved by the review of the file; what a glob matches was named by the server, so its
-origin is `live` (DESIGN.md section 6). Pure.
+origin is `live` (DESIGN.md section 6), unless a lock spells it out. Pure.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -20,14 +20,18 @@ from remit.core.assistant_context import (
 from remit.core.desired import Pattern, Selection
 from remit.core.diagnostics import Diagnostic, Severity, Source
 from remit.core.identity import ProviderName, RemoteName, ServerId, canonical_id_of
+from remit.core.lock_table import LockRow, lock_row
 from remit.core.naming import Claim, KeptNames, claim_all
 from remit.core.operations import Attach, Origin, Reason, ToolRef
+from remit.core.plan import HoldReason
 from remit.core.risks import attach_risks
 from remit.core.selector import Selector
 from remit.core.table import TOOL_TABLE, Row, Stored, Wanted
 from remit.core.views import ServerView
 
 __all__ = ["judge_missing"]
+
+_HOLDS = {LockRow.HOLD_NOT_LOCKED: HoldReason.NOT_IN_LOCK, LockRow.HOLD_NOT_OFFERED: HoldReason.UNLIKE_LOCK}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,7 @@ def judge_missing(context: AssistantContext, names: KeptNames, outcome: ToolOutc
             problem = clash_problem(context, candidate.view, candidate.remote_name, given, candidate.selection)
             outcome.problems.append(problem)
         else:
-            attach = _attach(context, candidate, given)
+            attach = _attach(context, candidate, given, outcome)
             outcome.operations.append(attach)
             outcome.require(context.name, attach.envelope.required_permission, address_of(attach))
 
@@ -68,7 +72,7 @@ def _candidates(
     attached: Collection[tuple[ServerId, str]],
     outcome: ToolOutcome,
 ) -> Iterator[_Candidate]:
-    for remote_name in selector.names_among(view.tools):
+    for remote_name in selector.names_among({**view.tools, **context.locked(view)}):
         pattern = selector.pattern_for(remote_name)
         if pattern is None or (view.server_id, remote_name) in attached:
             continue
@@ -82,7 +86,9 @@ def _candidates(
             case _:
                 outcome.deferred.append(deferral(context, view, remote_name, attached=False))
     if not view.is_listed:
-        outcome.deferred.extend(deferral(context, view, glob.text, attached=False) for glob in selector.globs)
+        # Offline the tools are what the lock approves, and a glob that finds some there is as good as spelled out.
+        unknown = (glob for glob in selector.globs if not any(glob.matches(name) for name in view.tools))
+        outcome.deferred.extend(deferral(context, view, glob.text, attached=False) for glob in unknown)
 
 
 def _idle_globs(context: AssistantContext, selector: Selector, view: ServerView) -> Iterator[Diagnostic]:
@@ -103,12 +109,14 @@ def _idle_globs(context: AssistantContext, selector: Selector, view: ServerView)
 def _claims(context: AssistantContext, candidates: Iterable[_Candidate]) -> Iterator[Claim]:
     for each in candidates:
         alias = each.selection.aliases.get(each.remote_name)
+        locked = context.locked(each.view).get(each.remote_name)
         yield Claim(
             key=each.key,
             origin=origin_of_tool(context, each.view, each.remote_name),
             namespace=each.view.server.namespace,
             explicit=None if alias is None else ProviderName(alias.provider_name),
             computed=each.view.aliases[each.remote_name],
+            locked=None if locked is None else locked.alias,
         )
 
 
@@ -118,12 +126,15 @@ def _holders(context: AssistantContext, names: KeptNames) -> dict[str, str]:
     return {**context.untouchable, **kept}
 
 
-def _attach(context: AssistantContext, candidate: _Candidate, provider_name: ProviderName) -> Attach:
+def _attach(
+    context: AssistantContext, candidate: _Candidate, provider_name: ProviderName, outcome: ToolOutcome
+) -> Attach:
     view, remote_name = candidate.view, candidate.remote_name
-    definition = view.tools[remote_name].definition
+    live, locked = view.tools[remote_name].definition, context.locked(view).get(remote_name)
+    definition = live if locked is None else locked.definition
     envelope = view.envelope(remote_name, context.desired)
     by_name = candidate.pattern.text == remote_name
-    return Attach(
+    attach = Attach(
         tool=ToolRef(
             assistant=context.name,
             server=view.server.name,
@@ -134,11 +145,15 @@ def _attach(context: AssistantContext, candidate: _Candidate, provider_name: Pro
         ),
         definition=definition,
         envelope=envelope,
-        origin=Origin.FILE if by_name else Origin.LIVE,
+        origin=Origin.FILE if by_name or locked is not None else Origin.LIVE,
         reason=Reason.SELECTED_BY_NAME if by_name else Reason.SELECTED_BY_GLOB,
         risks=attach_risks(definition, envelope),
         source=candidate.pattern.source,
     )
+    if context.lock is not None:
+        why = _HOLDS.get(lock_row(None, locked, live))
+        outcome.lock_holds.update({} if why is None else {attach.tool.key: why})
+    return attach
 
 
 def _not_advertised(view: ServerView, remote_name: str, source: Source) -> Diagnostic:

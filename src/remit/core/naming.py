@@ -1,4 +1,4 @@
-"""Who gets which alias on one assistant: kept names first, then declared ones, then computed ones.
+"""Who gets which alias on one assistant: kept names first, then declared ones, then those of a lock, then computed ones.
 
 Decides renames and clashes for all tools of an assistant at once, so that two aliases can be swapped and the outcome does
 not depend on any order (DESIGN.md section 4). Pure.
@@ -55,26 +55,31 @@ def settle_kept(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """A tool about to be attached. `key` identifies it to the caller, `origin` to a person."""
+    """A tool about to be attached. `key` identifies it to the caller, `origin` to a person.
+
+    `explicit` is the name that a file declares, `locked` the one that a lock approves.
+    """
 
     key: tuple[str, str]
     origin: str
     namespace: str
     explicit: ProviderName | None
     computed: ProviderName
+    locked: ProviderName | None = None
 
 
 def claim_all(
     claims: Iterable[Claim], holders: Mapping[str, str], reserved: Collection[str]
 ) -> dict[tuple[str, str], ProviderName | AliasClash]:
-    """A name, or a clash, for each claim: declared names first, each group in the order of its keys."""
+    """A name, or a clash, for each claim: declared names first, then locked ones, each group in the order of its keys."""
     ledger = AliasLedger.of(holders, reserved)
-    ordered = sorted(claims, key=lambda claim: (claim.explicit is None, claim.key))
+    ordered = sorted(claims, key=lambda claim: (claim.explicit is None, claim.locked is None, claim.key))
     return {claim.key: _claim(claim, ledger) for claim in ordered}
 
 
 def _claim(claim: Claim, ledger: AliasLedger) -> ProviderName | AliasClash:
-    if claim.explicit is not None:
-        return ledger.claim_exactly(claim.explicit, claim.origin) or claim.explicit
+    settled = claim.explicit or claim.locked
+    if settled is not None:
+        return ledger.claim_exactly(settled, claim.origin) or settled
     fallback = suffixed_alias(claim.namespace, claim.key[1])
     return ledger.claim(claim.computed, fallback, claim.origin)

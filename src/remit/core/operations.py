@@ -34,6 +34,7 @@ __all__ = [
     "RiskCode",
     "ServerFacts",
     "SetEnvelope",
+    "ToolKey",
     "ToolOperation",
     "ToolRef",
     "UnregisterServer",
@@ -76,6 +77,7 @@ class Reason(StrEnum):
     SERVER_REPLACED = "server_replaced"
     ASSISTANT_REMOVED = "assistant_removed"
     DEFINITION_CHANGED = "definition_changed"
+    LOCK_CHANGED = "lock_changed"
     DATABASE_DRIFT = "database_drift"
     POLICY_CHANGED = "policy_changed"
     ALIAS_DECLARED = "alias_declared"
@@ -135,6 +137,10 @@ class Change:
     change_class: ChangeClass | None = None
 
 
+ToolKey: TypeAlias = tuple[str, ServerId, str]
+"""An assistant, a registration and a remote name."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRef:
     """One tool of one assistant, under all its names. `server` is the declared (else the recorded) server name."""
@@ -145,6 +151,11 @@ class ToolRef:
     remote_name: RemoteName
     provider_name: ProviderName
     canonical_id: CanonicalId
+
+    @property
+    def key(self) -> ToolKey:
+        """Which tool of which assistant, whatever its alias."""
+        return self.assistant, self.server_id, self.remote_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

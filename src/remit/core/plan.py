@@ -10,6 +10,7 @@ from remit.core.diagnostics import Diagnostic, Severity
 from remit.core.operations import Operation
 
 __all__ = [
+    "LOCK_MISSING",
     "SAFEGUARD_CODES",
     "Deferred",
     "DeferredReason",
@@ -21,7 +22,10 @@ __all__ = [
     "Unmanaged",
 ]
 
-SAFEGUARD_CODES = frozenset({"too-many-detaches", "assistant-emptied", "desired-emptied"})
+LOCK_MISSING = "lock-missing"
+"""The safeguard that no flag lifts: a workspace that was planned by a lock is planned without one."""
+
+SAFEGUARD_CODES = frozenset({"too-many-detaches", "assistant-emptied", "desired-emptied", LOCK_MISSING})
 """Problems that veto the whole apply (exit code 3)."""
 
 
@@ -34,6 +38,8 @@ class HoldReason(StrEnum):
     LOOSENED_WHILE_UNCHECKED = "loosened_while_unchecked"
     ENDPOINT_GROUP = "endpoint_group"
     ENDPOINT_UNLISTED = "endpoint_unlisted"
+    NOT_IN_LOCK = "not_in_lock"
+    UNLIKE_LOCK = "unlike_lock"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +55,7 @@ class DriftKind(StrEnum):
 
     VANISHED = "vanished"
     QUARANTINED = "quarantined"
+    CHANGED = "changed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)

@@ -13,21 +13,22 @@ from remit.core.addresses import address_of, tool_address
 from remit.core.aliases import folded_reserved
 from remit.core.assistant_context import AssistantContext, ToolOutcome
 from remit.core.assistants import judge_assistants
-from remit.core.desired import Desired
+from remit.core.desired import Desired, LockUse
 from remit.core.diagnostics import Diagnostic, Severity
 from remit.core.identity import ServerId
 from remit.core.kept import judge_attachments
 from remit.core.live import Listed, Live, Skipped, SkipReason
+from remit.core.lock import Lock, LockedByServer
 from remit.core.matching import Known, Matching, Unknown, match_servers
 from remit.core.missing import judge_missing
 from remit.core.operations import Attach, Operation, OpName, Reason
 from remit.core.permissions import judge_permissions
-from remit.core.plan import SAFEGUARD_CODES, Plan, Unmanaged
+from remit.core.plan import LOCK_MISSING, SAFEGUARD_CODES, Plan, Unmanaged
 from remit.core.ports import DefinitionDiff
 from remit.core.recorded import Recorded, RecordedAttachment
 from remit.core.safeguards import judge_outcome
 from remit.core.servers import judge_servers
-from remit.core.views import ServerView, view_of
+from remit.core.views import ServerView, as_locked, view_of
 
 __all__ = ["PlanRequest", "make_plan"]
 
@@ -37,13 +38,16 @@ class PlanRequest:
     """What comes with a plan beside the three states.
 
     `accept` lets live operations through, `allow_detach` is the exact number of detaches that was agreed to, `scope` the
-    server names that the plan is limited to (None: all).
+    server names that the plan is limited to (None: all), `lock` what was approved where a lock is kept. With `offline` no
+    server was asked, and each counts as offering what the lock approves.
     """
 
     diff: DefinitionDiff
     accept: tuple[Acceptance, ...] = ()
     allow_detach: int | None = None
     scope: frozenset[str] | None = None
+    lock: Lock | None = None
+    offline: bool = False
 
 
 def make_plan(desired: Desired, recorded: Recorded, live: Live, request: PlanRequest) -> Plan:
@@ -72,11 +76,14 @@ def make_plan(desired: Desired, recorded: Recorded, live: Live, request: PlanReq
             unlisted={view.server_id for view in views.values() if view.server.enabled and not view.is_listed},
             replaced=_replaced(matching),
             guarded=tools.guarded,
+            lock_holds=None if _lock_in_force(desired, request) is None else tools.lock_holds,
+            unlike_lock=tools.unlike_lock,
         ),
     )
     problems = [*servers.problems, *tools.problems, *_idle_policies(views.values()), *settled.problems]
     problems += judge_permissions(desired, recorded, tools.requires)
     problems += judge_outcome(settled.operations, desired, recorded, request.allow_detach)
+    problems += _missing_lock(desired, recorded, request)
     return Plan(
         workspace=desired.workspace,
         owner=desired.owner,
@@ -87,7 +94,8 @@ def make_plan(desired: Desired, recorded: Recorded, live: Live, request: PlanReq
         deferred=tuple(sorted(tools.deferred)),
         unmanaged=_unmanaged(desired, recorded),
         unchanged=tools.unchanged,
-        complete=_complete(views.values(), problems),
+        complete=_complete((() if request.offline else views.values()), problems)
+        and not (request.offline and tools.deferred),
     )
 
 
@@ -140,8 +148,10 @@ def _contexts(
     declared = {each.name: each for each in desired.assistants}
     own, foreign = _by_assistant(desired, recorded)
     functions = {each.name: each.foreign_functions for each in recorded.assistants if each.owner == desired.owner}
+    reserved, lock = _reserved(desired), _lock_in_force(desired, request)
     for name in sorted({*declared, *own}):
         attachments = own.get(name, ())
+        locked = None if lock is None else lock.of_assistant(name)
         yield AssistantContext(
             desired=desired,
             assistant=declared.get(name),
@@ -149,12 +159,23 @@ def _contexts(
             attachments=[each for each in attachments if each.server_id in judged],
             protected=[each for each in attachments if each.server_id not in judged],
             overlooked=sum(_is_out_of_scope(names.get(each.server_id), request.scope) for each in attachments),
-            views=views,
+            views=_seen_by(views, locked, reserved) if request.offline and locked is not None else views,
             names=names,
             fixed=_fixed_names(foreign.get(name, ()), functions.get(name, ()), names),
-            reserved=_reserved(desired),
+            reserved=reserved,
             diff=request.diff,
+            lock=locked,
         )
+
+
+def _lock_in_force(desired: Desired, request: PlanRequest) -> Lock | None:
+    return None if desired.lock is LockUse.NONE else request.lock
+
+
+def _seen_by(
+    views: Mapping[str, ServerView], locked: LockedByServer, reserved: frozenset[str]
+) -> Mapping[str, ServerView]:
+    return {name: as_locked(view, locked.get(name, {}), reserved) for name, view in views.items()}
 
 
 def _is_out_of_scope(server: str | None, scope: frozenset[str] | None) -> bool:
@@ -274,6 +295,18 @@ def _foreign_workspace(desired: Desired, recorded: Recorded) -> Diagnostic | Non
         address=f"workspace.{desired.workspace}",
         hint=f"set `owner: {known.owner}` if that is meant, or choose another `workspace:`",
     )
+
+
+def _missing_lock(desired: Desired, recorded: Recorded, request: PlanRequest) -> Iterator[Diagnostic]:
+    """Refuse to go on without a lock: a lost file would otherwise let in everything that it held back."""
+    known = recorded.workspaces.get(desired.workspace)
+    if known is not None and known.lock_used and desired.lock is LockUse.FILE and request.lock is None:
+        yield Diagnostic(
+            code=LOCK_MISSING,
+            message="this workspace was applied by a lock before, and there is none now",
+            address=f"workspace.{desired.workspace}",
+            hint="bring the lock file back, write it anew with `remit lock`, or say `lock: none` in the file",
+        )
 
 
 def _refused(desired: Desired, recorded: Recorded, problem: Diagnostic) -> Plan:

@@ -129,12 +129,16 @@ def _named(provider_name: ProviderName) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkspaceRecord:
-    """A workspace's own row: who owns it, which database line it belongs to, and how many applies changed it."""
+    """A workspace's own row: who owns it, which database line it belongs to, and how many applies changed it.
+
+    `lock_used` says that it was once applied by a lock.
+    """
 
     name: str
     owner: str
     lineage: str
     serial: int
+    lock_used: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

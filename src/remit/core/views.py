@@ -4,19 +4,20 @@ Decides how an observation reads for one tool (core/table.py's `Seen`) and which
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from remit.core.aliases import base_names
 from remit.core.desired import Desired, DesiredServer
 from remit.core.diagnostics import Source
 from remit.core.envelope import Envelope, EnvelopePatch, resolve_envelope
-from remit.core.identity import ProviderName, ServerId
+from remit.core.identity import ProviderName, RemoteName, ServerId
 from remit.core.live import Listed, ListedTool, Observation, Quarantine, Skipped, SkipReason, Unreachable
+from remit.core.lock import LockedTool
 from remit.core.recorded import RecordedAttachment
 from remit.core.table import Seen
 
-__all__ = ["ServerView", "absence_of", "view_of"]
+__all__ = ["ServerView", "absence_of", "as_locked", "view_of"]
 
 _NOTHING_SAID = EnvelopePatch()
 _SKIPPED = {
@@ -24,12 +25,16 @@ _SKIPPED = {
     SkipReason.CACHE_ONLY: "not asked: nothing is attached or refreshed from a kept listing",
     SkipReason.DISABLED: "disabled by the file",
     SkipReason.NOT_REQUESTED: "left out of this run",
+    SkipReason.OFFLINE: "not asked: planned offline, and the lock does not know it",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerView:
-    """A declared server with its resolved id and its observation, indexed by remote name."""
+    """A declared server with its resolved id and its observation, indexed by remote name.
+
+    Without a listing there are tools only offline: those that a lock approves.
+    """
 
     server: DesiredServer
     server_id: ServerId
@@ -47,9 +52,9 @@ class ServerView:
         """What the server says of a tool, compared with what is attached."""
         if not self.server.enabled:
             return Seen.DISABLED
-        if not isinstance(self.observation, Listed):
-            return Seen.UNREACHABLE
         tool = self.tools.get(remote_name)
+        if tool is None and not isinstance(self.observation, Listed):
+            return Seen.UNREACHABLE
         if tool is None:
             return Seen.QUARANTINED if remote_name in self.quarantined else Seen.MISSING
         if attachment is None:
@@ -88,6 +93,14 @@ def view_of(
         quarantined=quarantined,
         aliases=base_names(server.namespace, tools, reserved),
     )
+
+
+def as_locked(view: ServerView, locked: Mapping[str, LockedTool], reserved: frozenset[str]) -> ServerView:
+    """A server as `plan --offline` looks at it: as if it offered exactly what the lock approves for one assistant."""
+    tools = {
+        name: ListedTool(remote_name=RemoteName(name), definition=tool.definition) for name, tool in locked.items()
+    }
+    return replace(view, tools=tools, aliases=base_names(view.server.namespace, tools, reserved))
 
 
 def absence_of(observation: Observation) -> str:

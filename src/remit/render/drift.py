@@ -23,6 +23,7 @@ from remit.render.plan_text import (
     header_lines,
     look_first_lines,
     problem_lines,
+    scope_words,
 )
 from remit.render.shapes import (
     FORMAT_VERSION,
@@ -56,6 +57,7 @@ _LIVE = frozenset({OpName.REFRESH.value, OpName.ATTACH.value})
 _WORDS: Mapping[str, str] = {
     "vanished": "vanished",
     "quarantined": "quarantined",
+    "changed": "unlike the lock",
     "refresh": "changed by a server",
     "attach": "new under a glob",
     "database_drift": "edited in the database",
@@ -69,6 +71,7 @@ class DriftTally(TypedDict):
 
     vanished: int
     quarantined: int
+    changed: int
     refresh: int
     attach: int
     database_drift: int
@@ -81,6 +84,7 @@ class DriftReportDocument(TypedDict):
 
     format_version: str
     workspace: str
+    environment: str | None
     complete: bool
     digest: str
     config: ConfigDocument
@@ -136,6 +140,7 @@ def drift_counts(restricted: PlanDocument) -> DriftTally:
     return {
         "vanished": kinds[DriftKind.VANISHED],
         "quarantined": kinds[DriftKind.QUARANTINED],
+        "changed": kinds[DriftKind.CHANGED],
         "refresh": held["refresh"],
         "attach": held["attach"],
         "database_drift": len(restricted["operations"]),
@@ -154,6 +159,7 @@ def drift_document(restricted: PlanDocument) -> DriftReportDocument:
     return {
         "format_version": FORMAT_VERSION,
         "workspace": restricted["workspace"],
+        "environment": restricted["environment"],
         "complete": restricted["complete"],
         "digest": restricted["digest"],
         "config": restricted["config"],
@@ -172,7 +178,7 @@ def drift_text(restricted: PlanDocument, *, colour: bool, width: int) -> str:
     """The drift for people, in the words of the plan; ends with a newline. `width` is the terminal's, in columns."""
     paint = Painter(colour=colour)
     room = max(60, width)
-    title = paint(Style.HEAD, f"Drift in workspace {escape_terminal(restricted['workspace'])}")
+    title = paint(Style.HEAD, f"Drift in workspace {scope_words(restricted)}")
     sections = (
         [title, *header_lines(restricted, paint)[1:]],
         discovery_lines(restricted["discovery"], paint, room),

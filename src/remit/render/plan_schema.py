@@ -51,8 +51,28 @@ def plan_schema() -> _Schema:
 def drift_schema() -> _Schema:
     """The schema of `remit drift --format json`, made anew at each call."""
     parts = _document()["properties"]
-    shared = ("format_version", "workspace", "complete", "digest", "config", "database", "discovery", "drift", "held")
-    counts = ("vanished", "quarantined", "refresh", "attach", "database_drift", "definition_lost", "deferred")
+    shared = (
+        "format_version",
+        "workspace",
+        "environment",
+        "complete",
+        "digest",
+        "config",
+        "database",
+        "discovery",
+        "drift",
+        "held",
+    )
+    counts = (
+        "vanished",
+        "quarantined",
+        "changed",
+        "refresh",
+        "attach",
+        "database_drift",
+        "definition_lost",
+        "deferred",
+    )
     return {
         "$schema": _DIALECT,
         "title": "remit drift",
@@ -122,6 +142,7 @@ def _document() -> _Schema:
         {
             "format_version": {"const": FORMAT_VERSION},
             "workspace": _STRING,
+            "environment": _or_null(_STRING),
             "complete": _BOOLEAN,
             "digest": _PLAN_DIGEST,
             "config": _ref("config"),

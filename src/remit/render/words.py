@@ -86,6 +86,7 @@ REASON_WORDS: Mapping[str, str] = {
     Reason.SERVER_REPLACED: "another server takes the name of its server",
     Reason.ASSISTANT_REMOVED: "its assistant is no longer declared",
     Reason.DEFINITION_CHANGED: "the server changed it",
+    Reason.LOCK_CHANGED: "the lock approves it",
     Reason.DATABASE_DRIFT: "edited in the database outside of apply",
     Reason.POLICY_CHANGED: "policy changed",
     Reason.ALIAS_DECLARED: "alias declared",
@@ -121,6 +122,14 @@ HOLD_WORDS: Mapping[str, tuple[str, str]] = {
         "the new endpoint could not be listed",
         "make the new endpoint answer, then plan again; the old endpoint serves until then",
     ),
+    HoldReason.NOT_IN_LOCK: (
+        "it is not in the lock",
+        "run `remit lock` and have its change reviewed",
+    ),
+    HoldReason.UNLIKE_LOCK: (
+        "the server does not offer the definition that the lock approves",
+        "have the server changed back, or run `remit lock` and have its change reviewed",
+    ),
 }
 """Why something is held, and the way on."""
 
@@ -128,6 +137,7 @@ SKIP_WORDS: Mapping[str, str] = {
     SkipReason.DISABLED: "disabled in the file",
     SkipReason.NOT_REQUESTED: "left out on the command line",
     SkipReason.NEVER_LISTED: "never listed before, and only kept listings were asked for",
+    SkipReason.OFFLINE: "planned offline, as if it offered what the lock approves",
     SkipReason.CACHE_ONLY: "only its kept listing was asked for, and nothing is attached from one",
 }
 
@@ -139,6 +149,7 @@ DEFERRED_WORDS: Mapping[str, str] = {
 
 DRIFT_WORDS: Mapping[str, str] = {
     DriftKind.VANISHED: "gone from the server's listing; kept. Take it out of `include` to detach it",
+    DriftKind.CHANGED: "not as the lock approves it; what was approved stays in service. `remit lock` shows the change",
     DriftKind.QUARANTINED: "unusable as advertised now; out of service while that lasts",
 }
 
