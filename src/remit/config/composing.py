@@ -24,7 +24,7 @@ MAX_FILES = 1000
 """More files than that nobody reviews as one workspace; a glob that walks a whole disk ends here."""
 
 _GLOB = frozenset("*?[")
-_ENVIRONMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
+_ENVIRONMENT = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def overlay_of(files: FileSet) -> NamedFile | None:
             code="unknown-environment",
             place="--env",
             hint=f"{f'did you mean {near!r}? ' if near else ''}{listed}; each is a file {ENVIRONMENTS}/NAME.yaml beside "
-            f"{files.main.name}",
+            f"{files.main.name}, with a NAME of lower-case letters, digits, - and _",
         )
     path = files.main.parent / ENVIRONMENTS / f"{name}.yaml"
     return NamedFile(path, str(path))

@@ -31,11 +31,15 @@ class DiscoveryLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigFacts:
-    """The files a plan was made from: each with its hash, one digest over all, and the git commit, if known."""
+    """The files a plan was made from: each with its hash, one digest over all, and the git commit, if known.
+
+    `environment` is the one whose overlay is among the files.
+    """
 
     files: tuple[ConfigFile, ...]
     digest: str
     commit: str | None = None
+    environment: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

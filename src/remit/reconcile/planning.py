@@ -51,7 +51,12 @@ def make_report(
     return PlanReport(
         plan=plan,
         discovery=discovery,
-        config=ConfigFacts(files=desired.files, digest=_digest(desired.files), commit=surroundings.commit),
+        config=ConfigFacts(
+            files=desired.files,
+            digest=_digest(desired.files),
+            commit=surroundings.commit,
+            environment=desired.environment,
+        ),
         database=DatabaseFacts(
             exists=surroundings.exists,
             dialect=surroundings.dialect,

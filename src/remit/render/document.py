@@ -88,6 +88,7 @@ def plan_document(report: PlanReport) -> PlanDocument:
     return {
         "format_version": FORMAT_VERSION,
         "workspace": plan.workspace,
+        "environment": report.config.environment,
         "complete": plan.complete,
         "digest": _digest(operations, held),
         "config": {

@@ -45,8 +45,8 @@ _UNCHECKED_RANK, _ASIDE_RANK = 43, 60
 def plan_markdown(document: PlanDocument, *, budget_bytes: int = COMMENT_BYTES) -> str:
     """The plan in at most `budget_bytes` bytes of UTF-8, ending with a newline; says what it left out, by kind and count.
 
-    The first line is the marker `<!-- remit plan WORKSPACE -->`, by which a comment is found again and replaced. No text of
-    a server or of a file can be anything but the text of code. Raises ValueError for a budget below
+    The first line is the marker `<!-- remit plan WORKSPACE [ENVIRONMENT] -->`, by which a comment is found again and
+    replaced. No text of a server or of a file can be anything but the text of code. Raises ValueError for a budget below
     `markdown_budget.LEAST_BUDGET`.
     """
     return fitted(_head("plan", document, counts_words(document)), _sections(document), budget_bytes=budget_bytes)
@@ -66,10 +66,12 @@ def drift_markdown(document: PlanDocument, counts: str, *, budget_bytes: int = C
 
 def _head(what: str, document: PlanDocument, counts: str) -> str:
     # A name that is no workspace's can stand in a file that came from anywhere, and this line is HTML.
-    name = re.sub(r"[^a-z0-9_-]", ".", document["workspace"][:64])
+    environment = document["environment"]
+    scope = [document["workspace"], *([] if environment is None else [environment])]
+    name = " ".join(re.sub(r"[^a-z0-9_-]", ".", each[:64]) for each in scope)
     lines = [
         f"<!-- remit {what} {name} -->",
-        f"## remit {what} {code(document['workspace'], limit=64)}",
+        f"## remit {what} {' '.join(code(each, limit=64) for each in scope)}",
         f"**{counts}**",
     ]
     if not document["complete"]:

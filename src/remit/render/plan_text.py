@@ -39,6 +39,7 @@ __all__ = [
     "look_first_lines",
     "plan_text",
     "problem_lines",
+    "scope_words",
 ]
 
 _MOST_OF_A_RISK = 20
@@ -78,10 +79,17 @@ def header_lines(document: PlanDocument, paint: Painter) -> list[str]:
     files = ", ".join(escape_terminal(file["path"]) for file in config["files"]) or "no file"
     commit = f", commit {escape_terminal(config['commit'])}" if config["commit"] else ""
     return [
-        paint(Style.HEAD, f"Plan for workspace {escape_terminal(document['workspace'])}"),
+        paint(Style.HEAD, f"Plan for workspace {scope_words(document)}"),
         f"  database  {database_words(document['database'])}",
         f"  config    {files} ({escape_terminal(config['digest'])}{commit})",
     ]
+
+
+def scope_words(document: PlanDocument) -> str:
+    """The workspace, and the environment where there is one: `acme, environment prod`."""
+    environment = document["environment"]
+    named = "" if environment is None else f", environment {escape_terminal(environment)}"
+    return f"{escape_terminal(document['workspace'])}{named}"
 
 
 # -- discovery ---------------------------------------------------------------------------------------------------------

@@ -403,6 +403,7 @@ class PlanDocument(TypedDict):
 
     format_version: str
     workspace: str
+    environment: str | None
     complete: bool
     digest: str
     config: ConfigDocument
