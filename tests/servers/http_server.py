@@ -88,6 +88,7 @@ class HttpServer:
         self.bearer = bearer
         self.answer_on = dict(answer_on or {})
         self.answer_at: dict[str, Raw] = {}
+        self.capabilities: dict[str, Any] = {"tools": {}}
         self.on_tool: dict[str, Raw | Mapping[str, Any]] = dict(on_tool or {})
         self.before: dict[str, bytes] = {}
         self.stall_on = set(stall_on)
@@ -116,6 +117,10 @@ class HttpServer:
         return f"https://localhost:{self.port}/mcp"
 
     def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Answer nobody any more; fine to repeat."""
         self.go_on.set()
         self.stopping.set()
         self._http.shutdown()
@@ -141,7 +146,7 @@ class HttpServer:
     def result(self, message: Mapping[str, Any]) -> dict[str, Any]:
         method = message["method"]
         params: dict[str, Any] = message.get("params") or {}
-        settled: dict[str, Any] = {"capabilities": {"tools": {}}}
+        settled: dict[str, Any] = {"capabilities": self.capabilities}
         if method == "server/discover" and self.era != "legacy":
             return {"result": {"supportedVersions": ["2026-07-28"], **_CACHE, **settled}}
         if method == "initialize" and self.era != "modern":

@@ -2,25 +2,27 @@
 
 Decides that a server's notifications end here, but for `cancelled`: the SDK starts two tasks and parses a model for each,
 so that a flood of them would hold up every caller, and a progress too large for a float ends its session (measured with
-2.3.0). Progress goes to the request that waits for it, a changed list of tools to whoever opened the connection.
+2.3.0). Progress and what a subscription delivers go to the request that waits for it, a changed list of tools to whoever
+opened the connection.
 
 The SDK has no hook that sees raw messages; wrapping the streams is the one place that sees them all in every transport
 (reference: MCP Python SDK 2.3, `mcp.shared._stream_protocols` contract of read and write streams).
 """
 
 import contextvars
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Protocol, cast
 
 import anyio
 from mcp.shared.message import SessionMessage
+from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 from mcp_types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest
 
 from remit.core.canonical import JsonObject
 from remit.core.events import Direction
 from remit.upstream.recorder import Recorder
-from remit.upstream.tickets import CANCELLED, PROGRESS
+from remit.upstream.tickets import ACKNOWLEDGED, CANCELLED, PROGRESS
 
 _LIST_CHANGED = "notifications/tools/list_changed"
 
@@ -101,6 +103,13 @@ class ReadTap:
             ticket = self._recorder.tickets.running(params.get("progressToken"))
             if ticket is not None:
                 ticket.on_progress(self._recorder.redactor.object(params))
+        elif notification.method == ACKNOWLEDGED and notification.params is not None:
+            params = cast("JsonObject", notification.params)
+            meta = params.get("_meta")
+            key = meta.get(SUBSCRIPTION_ID_META_KEY) if isinstance(meta, Mapping) else None
+            ticket = self._recorder.tickets.running(key)
+            if ticket is not None:
+                ticket.on_acknowledged(params)
 
     async def aclose(self) -> None:
         """Close the side behind the tap."""

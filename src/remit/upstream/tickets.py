@@ -14,8 +14,9 @@ from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCNotification, JSONRPC
 from remit.core.canonical import JsonObject
 from remit.core.events import Direction
 
-__all__ = ["CANCELLED", "PROGRESS", "Ticket", "Tickets"]
+__all__ = ["ACKNOWLEDGED", "CANCELLED", "PROGRESS", "Ticket", "Tickets"]
 
+ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 PROGRESS = "notifications/progress"
 CANCELLED = "notifications/cancelled"
 _ENDED_KEPT = 1_000
@@ -31,7 +32,7 @@ class Ticket:
 
     `trace_id` None is the trace that opened the connection. `full` is whether values are recorded. `handed` is whether
     the transport took the request; `on_handed` is told. `on_progress` gets the params of its progress, and calls
-    `on_sign` for what counts as a sign of life.
+    `on_sign` for what counts as a sign of life. `on_acknowledged` gets the params that say what a subscription delivers.
     """
 
     trace_id: str | None = None
@@ -39,6 +40,7 @@ class Ticket:
     on_handed: Callable[[], None] = _nothing
     on_progress: Callable[[JsonObject], None] = _nothing
     on_sign: Callable[[], None] = _nothing
+    on_acknowledged: Callable[[JsonObject], None] = _nothing
     handed: bool = False
     noted: int = 0
     """Progress notifications that came for it."""
@@ -51,7 +53,7 @@ class Ticket:
     def forget(self) -> None:
         """Nobody waits for the request any more, so nobody is told."""
         # Also the end of a cycle of references, which would be left to the garbage collector with every call.
-        self.on_handed = self.on_progress = self.on_sign = _nothing
+        self.on_handed = self.on_progress = self.on_sign = self.on_acknowledged = _nothing
 
 
 class Tickets:
