@@ -13,11 +13,13 @@ import json
 from collections.abc import Coroutine, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from remit import Runtime
 from remit.app import host_of
+from remit.core.approvals import ApprovalState
 from remit.core.audit_review import body_of
 from remit.core.governance import ActionRow
 from remit.runtime.abi import HandOff, ToolResultEnvelope
@@ -28,7 +30,7 @@ from tests.cli.workspace import Workspace, clean_environment
 from tests.servers.http_server import HttpServer
 from tests.upstream.support import alive
 
-__all__ = ["ECHO", "EFFECT", "OWNER", "READ", "Event", "Live", "applied", "ran", "result_of", "said"]
+__all__ = ["ASK", "ECHO", "EFFECT", "OWNER", "READ", "Event", "Live", "applied", "ran", "result_of", "said"]
 
 Result = TypeVar("Result")
 Event = tuple[str, Mapping[str, Any]]
@@ -47,6 +49,7 @@ ECHO: Mapping[str, Any] = {
 }
 READ: Mapping[str, Any] = {"surface": "locked", "side_effecting": False}
 EFFECT: Mapping[str, Any] = {"surface": "locked", "side_effecting": True}
+ASK: Mapping[str, Any] = {"surface": "human_controlled", "side_effecting": True}
 """Policies for a server."""
 
 
@@ -71,6 +74,10 @@ class Live:
     def governance(self) -> Governance:
         """What people look at and decide with."""
         return host_of(clean_environment()).database(self.here.folder).governance()
+
+    def now(self) -> datetime:
+        """The time, as the runtime reads it."""
+        return host_of(clean_environment()).clock()
 
     def runtime(self, **environ: str) -> AbstractAsyncContextManager[GovernedRuntime]:
         """The governed runtime over it."""
@@ -106,12 +113,12 @@ class Live:
         logs = {"log": str(self.here.folder / "log"), "pids": str(self.here.folder / "pids")}
         self.here.serve("stdio", **({"tools": self.http.tools} | logs | options))
 
-    def called(self, *calls: tuple[str, str], **more: Any) -> tuple[list[ToolResultEnvelope], Run]:
+    def called(self, *calls: tuple[str, str], **environ: str) -> tuple[list[ToolResultEnvelope], Run]:
         """The results of calls (name and arguments), one after the other in one run of `ops`, and the run."""
 
         async def work() -> tuple[list[ToolResultEnvelope], Run]:
-            async with self.runtime() as runtime, runtime.run("ops") as run:
-                return [result_of(await run.call(name, text, **more)) for name, text in calls], run
+            async with self.runtime(**environ) as runtime, runtime.run("ops") as run:
+                return [result_of(await run.call(name, text)) for name, text in calls], run
 
         return ran(work())
 
@@ -125,6 +132,15 @@ class Live:
         row = self.governance.runs.run(OWNER, run.run_id)
         assert row is not None
         return row.actions
+
+    def approve(self, answer: ToolResultEnvelope, *, approver: str = "user:ana") -> None:
+        """Let a person approve what a result says is waiting."""
+        approval_id = str(answer.metadata["approval_id"])
+        decided = self.governance.approvals.decide_approval(
+            OWNER, approval_id, ApprovalState.APPROVED, approver=approver, reason=None, at=self.now()
+        )
+        assert decided is not None
+        assert decided.changed
 
     def kept(self) -> bytes:
         """Every byte of the database and of what SQLite keeps beside it."""
