@@ -25,6 +25,7 @@ _COMMANDS = {
     "audit": "Read the audit trail, verify it, export it.",
     "call": "Call one tool as an assistant, governed and recorded.",
     "completion": "Print the completion script of a shell.",
+    "config": "Show the configuration as it comes out of its files.",
     "db": "Create or upgrade the database.",
     "discover": "List what the servers advertise now; attaches nothing.",
     "drift": "Show what moved without a commit.",

@@ -1,0 +1,48 @@
+"""`remit config`: the configuration as it comes out of its files."""
+
+import click
+
+from remit.cli.options import file_option, format_option, no_color_option
+from remit.cli.session import load_or_exit
+from remit.cli.terminal import Terminal
+from remit.config.file_set import FileSet
+from remit.config.showing import origins_of, value_of, yaml_text
+from remit.render.escape import escape_terminal
+from remit.render.shapes import FORMAT_VERSION
+
+__all__ = ["command"]
+
+
+@click.group(name="config")
+def command() -> None:
+    """Look at the configuration itself."""
+
+
+@command.command(name="show")
+@click.option("--origin", is_flag=True, help="Name the file and line that set each value, behind it.")
+@file_option
+@format_option
+@no_color_option
+def show(*, origin: bool, config: FileSet, form: str, no_color: bool) -> None:
+    """Print all files and the overlay of --env as the one file that they come to.
+
+    References are shown as written, never resolved. Reads the files and nothing else.
+    """
+    terminal = Terminal.of(colour=not no_color)
+    loaded = load_or_exit(config, terminal)
+    desired = loaded.desired
+    if form == "json":
+        terminal.document(
+            {
+                "format_version": FORMAT_VERSION,
+                "workspace": desired.workspace,
+                "environment": desired.environment,
+                "files": [{"path": each.path, "sha256": each.sha256} for each in desired.files],
+                "config": value_of(loaded.tree),
+                "origins": origins_of(loaded.tree),
+            }
+        )
+        return
+    files = ", ".join(escape_terminal(each.path) for each in desired.files)
+    environment = "" if desired.environment is None else f" for environment {desired.environment}"
+    terminal.result(f"# {files}{environment}\n{yaml_text(loaded.tree, origin=origin)}".rstrip("\n"))
