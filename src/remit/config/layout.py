@@ -7,7 +7,7 @@ decided by servers.py, connections.py and assistants.py.
 from dataclasses import replace
 
 from remit.config.shapes import Choice, Constant, Days, Field, Flag, ListOf, MapOf, Number, Record, Text, Variant
-from remit.core.desired import ProtocolPin
+from remit.core.desired import LockUse, ProtocolPin
 from remit.core.envelope import AuditedArguments, Recording, Surface, UnknownArguments
 from remit.core.identity import Transport
 
@@ -372,6 +372,11 @@ MCP_FILE = Record(
         "trace_days": Field(
             shape=Days(maximum=MAX_DAYS),
             description="How many days protocol events are kept; 0: until the next clean-up. Default: 7.",
+        ),
+        "lock": Field(
+            shape=Choice(what="use of a lock", values=tuple(LockUse)),
+            description="Whether the lock file beside this one is the approval of what servers say. file: where there is one, "
+            "or once was one. none: never. Default: file.",
         ),
         "mcp": Field(shape=_MCP, description="The servers and the policy for their tools."),
         "assistants": Field(

@@ -26,7 +26,7 @@ from remit.config.shape_check import check_shape
 from remit.config.shapes import Record
 from remit.config.yaml_nodes import parse_yaml
 from remit.core.aliases import RESERVED_NAMES, fold
-from remit.core.desired import ConfigFile, Desired
+from remit.core.desired import ConfigFile, Desired, LockUse
 from remit.core.diagnostics import Diagnostic, Severity, Source
 
 __all__ = ["LoadResult", "Loaded", "Rejected", "load", "load_texts"]
@@ -173,6 +173,7 @@ def _desired(root: MapNode, files: tuple[ConfigFile, ...], environment: str | No
         default_envelope_source=default_source,
         reserved_names=reserved,
         trace_days=_DEFAULT_TRACE_DAYS if days is None else int(days),
+        lock=LockUse.NONE if root.text("lock") == LockUse.NONE else LockUse.FILE,
         files=files,
         environment=environment,
     )
