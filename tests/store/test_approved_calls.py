@@ -248,3 +248,17 @@ def test_a_call_that_dies_after_it_used_its_approval_leaves_it_unknown_and_used(
     with here.journal("r2") as journal:
         assert state(here, asked) is ApprovalState.UNKNOWN
         assert waiting(ask(here, journal, run_id="r2")) != asked
+
+
+def test_a_call_that_waited_goes_out_under_its_own_id_once_it_is_approved(here: Site) -> None:
+    with here.journal("r1") as journal:
+        first = a_call(here)
+        asked = waiting(journal.begin(intent(first, approval=BINDING)).result(SECONDS))
+        decide(here, asked, APPROVED)
+        again = a_call(here, tool_call_id=first.tool_call_id)
+        assert journal.begin(intent(again, approval=BINDING)).result(SECONDS) == Started(asked)
+        run = here.governance.runs.run("local", "r1")
+        assert run is not None
+        assert [(each.action_id, each.state.value) for each in run.actions] == [(again.action_id, "in_progress")]
+    # The attempt that the action took the place of is in the trail.
+    assert here.kinds()[1:4] == ["approval_requested", "call_denied", "call_intent"]

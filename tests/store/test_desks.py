@@ -146,6 +146,17 @@ def test_an_mcp_call_goes_out_while_the_run_waits_for_its_consumer(here: Site) -
         assert journal.begin(intent(a_call(here))).result(SECONDS) == Started()
 
 
+def test_a_call_handed_off_twice_is_one_action_and_another_call_cannot_take_its_id(here: Site) -> None:
+    with here.journal("r1") as journal:
+        first = a_call(here, provider_name="weather")
+        again = a_call(here, provider_name="weather", tool_call_id=first.tool_call_id)
+        assert [journal.ledger.hand_off(each, '{"city":"Bonn"}') for each in (first, again)] == [True, True]
+        assert [each.action_id for each in run_of(here).actions] == [first.action_id]
+        with pytest.raises(StoreError) as refused:
+            journal.ledger.hand_off(again, '{"city":"Ulm"}')
+        assert refused.value.code == "action-exists"
+
+
 def test_nothing_is_handed_off_and_nothing_taken_once_the_run_is_over(here: Site) -> None:
     with here.journal("r1") as journal:
         facts = a_call(here)
