@@ -10,6 +10,7 @@ from remit.core.canonical import JsonObject
 from remit.core.definition import Definition
 from remit.core.desired import DesiredServer
 from remit.core.identity import ServerId
+from remit.core.leases import Lease
 from remit.core.live import Era, Listed, Unreachable
 from remit.core.operations import Change, Operation
 from remit.core.recorded import Recorded
@@ -116,10 +117,13 @@ class Store(Protocol):
         """The last good listings of some registrations; a registration never listed is absent."""
         ...
 
-    def workspace(self, name: str, *, owner: str, lock_timeout: float) -> AbstractContextManager[WorkspaceTransaction]:
+    def workspace(
+        self, name: str, *, owner: str, lock_timeout: float, lease: Lease | None = None
+    ) -> AbstractContextManager[WorkspaceTransaction]:
         """Take the workspace's lock and begin. Commits on a clean exit.
 
-        Raises WorkspaceBusy where the lock is not had within `lock_timeout` seconds.
+        Raises WorkspaceBusy where the lock is not had within `lock_timeout` seconds, or where the `lease` to watch the
+        workspace is another's by now.
         """
         ...
 

@@ -1,17 +1,15 @@
-"""What a watch needs of the outside: servers that say when to look again, and the lease that makes it the only watcher.
+"""What a watch needs of MCP servers: a listing whenever it asks, and a sign when that is old.
 
-Decides the shapes; upstream implements the servers, store the leases, app.py binds them (DESIGN.md sections 7 and 8).
+Decides the shapes; upstream implements them, app.py binds them (DESIGN.md section 9).
 """
 
-from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
 from remit.core.live import Listed, Unreachable
 from remit.core.ports import ListingTarget
 
-__all__ = ["Attention", "Lease", "LeaseDesk", "WatchedServer", "Watcher", "WatcherFactory"]
+__all__ = ["Attention", "WatchedServer", "WatcherFactory"]
 
 
 class Attention(StrEnum):
@@ -53,39 +51,4 @@ class WatcherFactory(Protocol):
 
     def watch(self, target: ListingTarget) -> WatchedServer:
         """One server, as the file declares it now."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Watcher:
-    """Who watches: a fresh `token` for each run, and what a person needs to find its process."""
-
-    token: str
-    host: str
-    pid: int
-    since: datetime
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lease:
-    """The right to be a workspace's only watcher. `epoch` grows with each taking, so that an old holder's writes show."""
-
-    workspace: str
-    token: str
-    epoch: int
-
-
-class LeaseDesk(Protocol):
-    """Leases in the database, which end by its time. Every method raises StoreError where it cannot be used."""
-
-    def take(self, workspace: str, watcher: Watcher, *, seconds: float) -> Lease:
-        """A lease for so long. Raises WorkspaceBusy, naming the holder, where another watcher's has not ended."""
-        ...
-
-    def renew(self, lease: Lease, *, seconds: float) -> bool:
-        """Prolong a lease, also one whose time is over that nobody took. False where it is not the holder's any more."""
-        ...
-
-    def release(self, lease: Lease) -> None:
-        """Give a lease back; nothing happens where it is another's by now."""
         ...

@@ -16,6 +16,7 @@ from remit.core.canonical import JsonObject
 from remit.core.desired import Desired
 from remit.core.diagnostics import Diagnostic
 from remit.core.identity import ServerId
+from remit.core.leases import Lease
 from remit.core.live import Listed
 from remit.core.matching import Known, Unknown, match_servers
 from remit.core.operations import (
@@ -126,13 +127,14 @@ def apply(
     by: AppliedBy,
     lock_timeout: float,
     caches: CacheInvalidation,
+    lease: Lease | None = None,
 ) -> Applied:
-    """Carry out what was approved of the plan that was made `before` the lock was had.
+    """Carry out what was approved of the plan that was made `before` the lock was had; a watch does so under its `lease`.
 
     Raises PlanStale, WorkspaceBusy or another StoreError; then nothing was done.
     """
     desired = before.inputs.desired
-    with store.workspace(desired.workspace, owner=desired.owner, lock_timeout=lock_timeout) as transaction:
+    with store.workspace(desired.workspace, owner=desired.owner, lock_timeout=lock_timeout, lease=lease) as transaction:
         planned = before.made_from(transaction.recorded())
         plan = planned.report.plan
         chosen = choose_approved(approval, planned)

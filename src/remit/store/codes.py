@@ -133,6 +133,17 @@ CODES: Mapping[str, Explanation] = {
         "SQLite and PostgreSQL would keep it differently, or not at all.",
         "Remove that character.",
     ),
+    "watcher-replaced": Explanation(
+        "A `remit watch` lost its workspace to another one: it did not renew its lease in time.",
+        "A process that slept (a suspended laptop, a stopped container) must not act on what it saw before; the watcher that "
+        "took over does. Nothing was written. Exit code 6.",
+        "Leave the watching to the one that is named, or end it and start this one again.",
+    ),
+    "watcher-running": Explanation(
+        "Another `remit watch` watches this workspace.",
+        "Two watchers would apply the same changes, or undo each other's where they look at different files. Exit code 6.",
+        "End the process that is named. A lease that nobody renews ends by itself within half a minute.",
+    ),
     "workspace-busy": Explanation(
         "Another process is writing to the database, and did not finish in time.",
         "One apply at a time keeps a plan true while it is carried out.",

@@ -1,4 +1,5 @@
-"""The tables of the governed runtime: runs, actions, approvals, keys, audit trail, protocol trace, suspensions, instances.
+"""The tables of the governed runtime: runs, actions, approvals, keys, audit trail, protocol trace, suspensions, instances,
+leases of watchers.
 
 Decides names, types and constraints, as `tables.py` does for recorded state and by the same conventions. What a server, a
 model or a person may fill with any character is JSON text. Nothing here refers to recorded state: a run outlives what it
@@ -20,6 +21,7 @@ __all__ = [
     "suspension_serials",
     "suspensions",
     "trace_links",
+    "watch_leases",
 ]
 
 runs = Table(
@@ -194,3 +196,18 @@ instances = Table(
     Column("heartbeat_seconds", Float, nullable=False),
 )
 """The journals that are open. `heartbeat_seconds` counts on the machine's own clock since `boot`, which nobody sets."""
+
+watch_leases = Table(
+    "watch_leases",
+    METADATA,
+    Column("workspace", Text, primary_key=True),
+    Column("token", Text, nullable=False),
+    Column("epoch", Integer, nullable=False),
+    Column("host", Text, nullable=False),
+    Column("boot", Text, nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("pid_start", Text, nullable=False),
+    Column("since", Text, nullable=False),
+    Column("expires_at", Text, nullable=False),
+)
+"""Who watches a workspace, or did last. `epoch` counts the takings; `expires_at` is by the database's time."""

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, select
 
 from remit.core.canonical import JsonObject
 from remit.core.identity import ServerId
+from remit.core.leases import Lease
 from remit.core.live import Listed
 from remit.core.ports import AppliedRecord, HistoryEntry
 from remit.core.recorded import Recorded
@@ -26,6 +27,7 @@ from remit.store.writing import DatabaseTransaction
 
 if TYPE_CHECKING:
     from remit.store.governance import Governance
+    from remit.store.leases import Leases
 
 __all__ = ["DatabaseStore"]
 
@@ -76,16 +78,27 @@ class DatabaseStore:
 
         return Governance(self._access, self._clock)
 
+    def leases(self) -> "Leases":
+        """Who watches which workspace."""
+        from remit.store.leases import Leases  # noqa: PLC0415 (only a watch needs it)
+
+        return Leases(self._access)
+
     @contextmanager
-    def workspace(self, name: str, *, owner: str, lock_timeout: float) -> Generator[DatabaseTransaction]:
+    def workspace(
+        self, name: str, *, owner: str, lock_timeout: float, lease: Lease | None = None
+    ) -> Generator[DatabaseTransaction]:
         """Take the workspace's lock and begin. Commits on a clean exit, rolls back on any exception.
 
-        Raises WorkspaceBusy where the lock is not had within `lock_timeout` seconds. On SQLite the lock is the file's.
+        Raises WorkspaceBusy where the lock is not had within `lock_timeout` seconds, or where the `lease` to watch the
+        workspace is another's by now. On SQLite the lock is the file's.
         """
         place = self._access.place
         with self._access.writing(lock_timeout=lock_timeout, place=f"workspace.{name}") as connection:
             with translated(place):
                 _require_owner(connection, name, owner)
+                if lease is not None:
+                    _require_lease(connection, lease)
             scope = Scope(connection=connection, workspace=name, owner=owner, new_id=self._new_id, clock=self._clock)
             transaction = DatabaseTransaction(scope, place)
             yield transaction
@@ -93,6 +106,12 @@ class DatabaseStore:
                 raise transaction.failure
             with translated(place):
                 connection.commit()
+
+
+def _require_lease(connection: Connection, lease: Lease) -> None:
+    from remit.store.leases import require_lease  # noqa: PLC0415 (only a watch needs it)
+
+    require_lease(connection, lease)
 
 
 def _require_owner(connection: Connection, name: str, owner: str) -> None:
