@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from remit.config.lock_codes import LOCK_CODES
 from remit.core.codes import Explanation
 
 __all__ = ["CODES"]
@@ -317,5 +318,5 @@ _ASSISTANTS: Mapping[str, Explanation] = {
     ),
 }
 
-CODES: Mapping[str, Explanation] = {**_FILE, **_COMPOSITION, **_YAML, **_SHAPE, **_SERVERS, **_ASSISTANTS}
+CODES: Mapping[str, Explanation] = {**_FILE, **_COMPOSITION, **_YAML, **_SHAPE, **_SERVERS, **_ASSISTANTS, **LOCK_CODES}
 """Every code that a `Diagnostic` of this package carries."""

@@ -16,7 +16,7 @@ from remit.core.desired import ConfigFile
 from remit.core.diagnostics import Diagnostic, Source
 from remit.render.escape import escape_character
 
-__all__ = ["MAX_BYTES", "FileText", "read_file"]
+__all__ = ["MAX_BYTES", "FileText", "content_of", "read_file"]
 
 MAX_BYTES = 8 * 1024 * 1024
 """5,000 selections take 1 MB; parsers get slow long before they get angry."""
@@ -37,7 +37,7 @@ class FileText:
 
 def read_file(path: Path, display: str) -> FileText | tuple[Diagnostic, ...]:
     """The text of one file, or the findings that say why it has none. Follows symlinks; never blocks on a pipe."""
-    content = _content(path, display)
+    content = content_of(path, display)
     if isinstance(content, Diagnostic):
         return (content,)
     text = _decoded(content, display)
@@ -50,7 +50,8 @@ def read_file(path: Path, display: str) -> FileText | tuple[Diagnostic, ...]:
     return FileText(file=ConfigFile(path=display, sha256=hashlib.sha256(content).hexdigest()), text=text)
 
 
-def _content(path: Path, display: str) -> bytes | Diagnostic:
+def content_of(path: Path, display: str, *, limit: int = MAX_BYTES) -> bytes | Diagnostic:
+    """The bytes of a regular file of at most `limit` bytes, or why it has none (`config-missing` where there is no file)."""
     try:
         # Opening a named pipe would wait for a writer for ever.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
@@ -64,21 +65,21 @@ def _content(path: Path, display: str) -> bytes | Diagnostic:
     except (OSError, ValueError) as error:
         return _unreadable(display, error)
     try:
-        return _read(descriptor, display)
+        return _read(descriptor, display, limit)
     except OSError as error:
         return _unreadable(display, error)
     finally:
         os.close(descriptor)
 
 
-def _read(descriptor: int, display: str) -> bytes | Diagnostic:
+def _read(descriptor: int, display: str, limit: int) -> bytes | Diagnostic:
     before = os.fstat(descriptor)
     if not stat.S_ISREG(before.st_mode):
         return Diagnostic(
             code="config-unreadable", message="this is not a regular file", address=display, hint="name a file"
         )
     with os.fdopen(descriptor, "rb", closefd=False) as stream:
-        content = stream.read(MAX_BYTES + 1)
+        content = stream.read(limit + 1)
     after = os.fstat(descriptor)
     if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
         # Half of the old file and half of the new one can be valid YAML that asks for detaches.
@@ -88,9 +89,9 @@ def _read(descriptor: int, display: str) -> bytes | Diagnostic:
             address=display,
             hint="run the command again when the editor is done",
         )
-    if len(content) > MAX_BYTES:
+    if len(content) > limit:
         return Diagnostic(
-            code="config-too-large", message=f"the file is larger than {MAX_BYTES // 1024 // 1024} MiB", address=display
+            code="config-too-large", message=f"the file is larger than {limit // 1024 // 1024} MiB", address=display
         )
     return content
 
