@@ -1,0 +1,52 @@
+"""Claude Code (`.mcp.json`) and Claude Desktop, and every other file with a plain `mcpServers` table."""
+
+from collections.abc import Mapping
+
+from remit.config.dialects.drafting import Role, drafts_at, entries_have, has_table
+from remit.config.dialects.model import Dialect
+
+__all__ = ["CLAUDE_CODE", "CLAUDE_DESKTOP", "COMMAND_KEYS", "REMOTE_KEYS"]
+
+COMMAND_KEYS: Mapping[str, Role] = {
+    "type": Role.TRANSPORT,
+    "transport": Role.TRANSPORT,
+    "command": Role.COMMAND,
+    "args": Role.ARGS,
+    "env": Role.ENV,
+    "cwd": Role.CWD,
+}
+"""Keys that nearly every client has for a command."""
+
+REMOTE_KEYS: Mapping[str, Role] = {"url": Role.URL, "headers": Role.HEADERS}
+
+_KEYS: Mapping[str, Role] = {
+    **COMMAND_KEYS,
+    **REMOTE_KEYS,
+    "envFile": Role.ENV_FILE,
+    "disabled": Role.DISABLED,
+    "enabled": Role.ENABLED,
+    "timeout": Role.TIMEOUT_MILLISECONDS,
+    "alwaysAllow": Role.APPROVED,
+    "autoApprove": Role.APPROVED,
+    "description": Role.NOTE,
+    "headersHelper": Role.LEFT_OUT,
+    "oauth": Role.LEFT_OUT,
+}
+
+CLAUDE_CODE = Dialect(
+    name="claude-code",
+    title="Claude Code",
+    paths=(".mcp.json", ".claude.json", "claude/mcp.json"),
+    fits=has_table("mcpServers"),
+    telling=entries_have(frozenset({"headersHelper"}), "mcpServers"),
+    drafts=drafts_at(_KEYS, "mcpServers"),
+)
+
+CLAUDE_DESKTOP = Dialect(
+    name="claude-desktop",
+    title="Claude Desktop",
+    paths=("claude_desktop_config.json",),
+    fits=has_table("mcpServers"),
+    telling=lambda _: False,
+    drafts=drafts_at(_KEYS, "mcpServers"),
+)

@@ -1,0 +1,297 @@
+"""Configuration files of clients, read into servers of mcp.yaml.
+
+Decides which file is read in which dialect, what happens between servers (names, namespaces, endpoints) and that each of them
+can stand in mcp.yaml: every one is written and loaded once before it is given back. Reads the files and nothing else: no
+process is started, no connection opened, no variable resolved.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from remit.config.credentials import is_showable
+from remit.config.dialects.json_nodes import parse_json
+from remit.config.dialects.literals import Literals
+from remit.config.dialects.model import (
+    Dialect,
+    Document,
+    Form,
+    ImportedServer,
+    Imports,
+    Report,
+    Variable,
+)
+from remit.config.dialects.normalising import normalised, slug_of
+from remit.config.dialects.table import DIALECTS, dialect_of
+from remit.config.dialects.toml_nodes import parse_toml
+from remit.config.dialects.writing import mcp_text
+from remit.config.files import FileText, read_file
+from remit.config.findings import Findings
+from remit.config.layout import NAMESPACE_PATTERN
+from remit.config.loader import Loaded, load_texts
+from remit.config.nodes import MapNode, Node, Scalar
+from remit.config.servers import derive_namespace
+from remit.config.yaml_nodes import parse_yaml_documents
+from remit.core.addresses import server_address
+from remit.core.desired import ConfigFile
+from remit.core.diagnostics import Diagnostic, Severity, Source
+from remit.core.identity import identity_key_of
+from remit.core.references import EnvReference, parse_references
+
+__all__ = ["import_files", "read_document"]
+
+_SUFFIXES: Mapping[str, Form] = {
+    ".json": Form.JSON,
+    ".jsonc": Form.JSON,
+    ".json5": Form.JSON,
+    ".toml": Form.TOML,
+    ".yaml": Form.YAML,
+    ".yml": Form.YAML,
+}
+_NAMESPACE = re.compile(rf"(?:{NAMESPACE_PATTERN})\Z")
+_USED = re.compile(
+    r"(?:\$\{(?:env:|input:)?|\{env:|secrets\.|\{\{\s*(?:\w+:)?|os\.environ/|\$)(?P<name>[A-Za-z_]\w*)(?![\w-])"
+)
+
+
+def import_files(paths: Sequence[Path], *, dialect: Dialect | None = None) -> Imports:
+    """Read files in the order given. A file or an entry that cannot be read is an error beside what came out of the others."""
+    findings = Findings({})
+    documents = [(path, document) for path in paths if (document := read_document(path, findings))]
+    literals = Literals(taken={name for _, document in documents for name in _names_in(document.text)})
+    found: list[ImportedServer] = []
+    dialects: dict[str, str] = {}
+    for path, document in documents:
+        known = dialect or dialect_of(document, path)
+        if known is None:
+            _unknown(document, findings)
+            continue
+        dialects[document.file] = known.name
+        found += _servers(document, known, literals, findings)
+    scrubbed = [_scrubbed(server, literals) for server in found]
+    servers = tuple(_Fitting(findings).servers(scrubbed))
+    if not servers and not findings.rejecting:
+        _nothing(documents, findings)
+    return Imports(
+        servers=servers,
+        diagnostics=findings.diagnostics(),
+        variables=tuple(_variables(servers, literals)),
+        dialects=dialects,
+    )
+
+
+# --- files ---------------------------------------------------------------------------------------------------------------
+
+
+def read_document(path: Path, findings: Findings) -> Document | None:
+    """One file as trees, or None, reported. A file with a key twice is refused whole: which of the two counts is a guess."""
+    display = str(path)
+    read = read_file(path, display)
+    if not isinstance(read, FileText):
+        for each in read:
+            findings.add(each.code, each.source or Source(display, 1, 1), each.message)
+        return None
+    form = _SUFFIXES.get(path.suffix.lower()) or _form_of(read.text)
+    own = Findings({})
+    roots = _roots(form, read.text, display, own)
+    for each in own.diagnostics():
+        findings.add(each.code, each.source or Source(display, 1, 1), each.message, hint=each.hint)
+    if own.rejecting:
+        return None
+    return Document(
+        file=display, form=form, roots=tuple(each for each in roots if isinstance(each, MapNode)), text=read.text
+    )
+
+
+def _form_of(text: str) -> Form:
+    return Form.JSON if text.lstrip().startswith(("{", "//", "/*")) else Form.YAML
+
+
+def _roots(form: Form, text: str, display: str, findings: Findings) -> Iterable[Node | None]:
+    match form:
+        case Form.JSON:
+            return (parse_json(text, display, findings),)
+        case Form.TOML:
+            return (parse_toml(text, display, findings),)
+        case Form.YAML:
+            return parse_yaml_documents(text, display, findings) or ()
+
+
+def _names_in(text: str) -> Iterator[str]:
+    """Names that a file may refer to: none of them is given to a credential that stands in it."""
+    for found in _USED.finditer(text):
+        yield found["name"]
+
+
+def _unknown(document: Document, findings: Findings) -> None:
+    known = ", ".join(DIALECTS)
+    hint = f"it needs a table such as `mcpServers`; name what it is with --dialect: {known}"
+    findings.add("unknown-dialect", Source(document.file, 1, 1), "no known client writes such a file", hint=hint)
+
+
+def _nothing(documents: Sequence[tuple[Path, Document]], findings: Findings) -> None:
+    for _, document in documents:
+        findings.add(
+            "no-servers",
+            Source(document.file, 1, 1),
+            "the file has no server",
+            hint="nothing is written: a file that asks for nothing is never made of an empty one",
+            severity=Severity.NOTE,
+        )
+
+
+# --- one server ----------------------------------------------------------------------------------------------------------
+
+
+def _servers(document: Document, dialect: Dialect, literals: Literals, findings: Findings) -> Iterator[ImportedServer]:
+    for draft in dialect.drafts(document, lambda name: _report_of(name, findings)):
+        server = normalised(draft, dialect, literals, _report_of(draft.name, findings))
+        if server is not None:
+            yield server
+
+
+def _report_of(name: Scalar, findings: Findings) -> Report:
+    address = server_address(name.text if is_showable(name.text) else "?")
+
+    def report(
+        code: str, place: Node, message: str, *, hint: str | None = None, severity: Severity = Severity.WARNING
+    ) -> None:
+        findings.add(code, place.source, message, hint=hint, address=address, severity=severity)
+
+    return report
+
+
+def _scrubbed(server: ImportedServer, literals: Literals) -> ImportedServer:
+    """The server with every credential gone that another place of the files gave away."""
+    clean = literals.scrubbed
+    return replace(
+        server,
+        command=(*server.command[:1], *map(clean, server.command[1:])),
+        program=tuple(map(clean, server.program)),
+        url=clean(server.url) if server.url else None,
+        env={name: clean(value) for name, value in server.env.items()},
+        headers={name: clean(value) for name, value in server.headers.items()},
+        env_files=tuple(map(clean, server.env_files)),
+        cwd=clean(server.cwd) if server.cwd else None,
+        notes=tuple(map(clean, server.notes)),
+    )
+
+
+def _variables(servers: Iterable[ImportedServer], literals: Literals) -> Iterator[Variable]:
+    """What the servers refer to without a default, by name."""
+    users: dict[str, list[str]] = {}
+    for server in servers:
+        texts = (*server.command, *server.env.values(), *server.headers.values(), server.url or "", server.cwd or "")
+        parts = [part for text in texts for part in parse_references(text)]
+        for part in parts:
+            if isinstance(part, EnvReference) and part.default is None:
+                users.setdefault(part.name, []).append(server.name)
+    for name in sorted(users):
+        yield Variable(name=name, secret=name not in literals.plain, servers=tuple(dict.fromkeys(users[name])))
+
+
+# --- servers beside each other -------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Fitting:
+    """Takes servers one after the other, each only if it can stand in mcp.yaml beside those before it."""
+
+    findings: Findings
+
+    def servers(self, found: Iterable[ImportedServer]) -> Iterator[ImportedServer]:
+        taken: dict[str, ImportedServer] = {}
+        endpoints: dict[str, ImportedServer] = {}
+        namespaces: set[str] = set()
+        for server in found:
+            fitting = self._loadable(self._named(server, namespaces))
+            if fitting is None:
+                continue
+            candidate, endpoint = fitting
+            if (
+                not self._free(candidate, taken)
+                or (candidate := self._apart(candidate, endpoints.get(endpoint))) is None
+            ):
+                continue
+            taken[slug_of(candidate.declared)] = candidate
+            endpoints.setdefault(endpoint, candidate)
+            namespaces.add(candidate.namespace or candidate.name)
+            yield candidate
+
+    def _named(self, server: ImportedServer, namespaces: set[str]) -> ImportedServer:
+        """The server with a namespace of its own, None where its name is one."""
+        own = server.namespace if server.namespace and _NAMESPACE.match(server.namespace) else None
+        if own is None and _NAMESPACE.match(server.name) and server.name not in namespaces:
+            return replace(server, namespace=None)
+        last = re.split(r"[/:]", server.declared.rstrip("/"))[-1]
+        candidates = [own, derive_namespace(last), derive_namespace(slug_of(server.declared))]
+        free = next((each for each in candidates if each and each not in namespaces), None)
+        if free is None:
+            # Numbers would depend on the order of the files; the name does not.
+            digest = hashlib.sha256(server.declared.encode()).hexdigest()
+            free = f"{derive_namespace(last)[:13].rstrip('_')}_x{digest[:5]}"
+        if free not in (own, re.sub(r"[^a-z0-9]+", "_", server.name.lower())):
+            message = f"its tools will be called {free}__...: the whole name cannot begin a function name"
+            self._add("namespace-derived", server, message, "give another `namespace` now: it stays", Severity.NOTE)
+        return replace(server, namespace=free)
+
+    def _loadable(self, server: ImportedServer) -> tuple[ImportedServer, str] | None:
+        """The server and the key of its endpoint, or None, reported, where mcp.yaml would be refused with it."""
+        # The assistant is there so that the names of the tools are judged too.
+        text = mcp_text((server,), workspace="import", assistant="import")
+        loaded = load_texts([FileText(file=ConfigFile(path="mcp.yaml", sha256=""), text=text)], Path("/"))
+        if isinstance(loaded, Loaded):
+            [desired] = loaded.desired.servers
+            return server, identity_key_of(desired.endpoint, None)
+        for each in loaded.diagnostics:
+            if each.severity is Severity.ERROR:
+                self._forward(each, server)
+        return None
+
+    def _forward(self, refused: Diagnostic, server: ImportedServer) -> None:
+        message = f"the entry cannot stand in mcp.yaml: {refused.message}"
+        self._add(refused.code, server, message, refused.hint, Severity.ERROR)
+
+    def _free(self, server: ImportedServer, taken: Mapping[str, ImportedServer]) -> bool:
+        other = taken.get(slug_of(server.declared))
+        if other is None:
+            return True
+        if _same(server, other):
+            message = f"the same server stands in {other.source} already; it was taken once"
+            self._add("already-declared", server, message, None, Severity.NOTE)
+        else:
+            message = (
+                f"`{_shown(server)}` and `{_shown(other)}` in {other.source} come to one name; the first was taken"
+            )
+            self._add("name-collision", server, message, "rename one of the two there", Severity.ERROR)
+        return False
+
+    def _apart(self, server: ImportedServer, other: ImportedServer | None) -> ImportedServer | None:
+        """The server with an `instance` where another one has its endpoint and other credentials."""
+        if other is None:
+            return server
+        if (server.env, server.headers) == (other.env, other.headers):
+            message = (
+                f"it is the same server as `{_shown(other)}` in {other.source} under another name; it was left out"
+            )
+            self._add("duplicate-endpoint", server, message, "delete one of the two there", Severity.ERROR)
+            return None
+        message = f"it is the endpoint of `{_shown(other)}` with other values; it became an instance of its own"
+        self._add("instance-given", server, message, None, Severity.NOTE)
+        return replace(server, instance=slug_of(server.declared))
+
+    def _add(self, code: str, server: ImportedServer, message: str, hint: str | None, severity: Severity) -> None:
+        shown = server_address(_shown(server))
+        self.findings.add(code, server.source, message, hint=hint, address=shown, severity=severity)
+
+
+def _shown(server: ImportedServer) -> str:
+    return server.declared if is_showable(server.declared) else server.name
+
+
+def _same(one: ImportedServer, other: ImportedServer) -> bool:
+    return one.declared == other.declared and (one.command, one.url, one.env, one.headers, one.cwd) == (
+        other.command, other.url, other.env, other.headers, other.cwd,
+    )  # fmt: skip

@@ -1,0 +1,459 @@
+"""A draft of a server, turned into a server of mcp.yaml.
+
+Decides transports, limits, references and selections, the same way for every dialect; whatever a client approves by itself
+comes to nothing here. A draft that cannot be expressed gives no server and says why; the others are not touched by that.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from remit.config.credentials import is_secret_name, is_showable, looks_random
+from remit.config.dialects.literals import Literals, is_placeholder, looks_secret
+from remit.config.dialects.model import Dialect, Draft, ImportedServer, Report, Timeout
+from remit.config.dialects.packages import Bridge, bridge_of, package_of, program_of
+from remit.config.dialects.references import Translation
+from remit.config.layout import MAX_SECONDS, NAME_PATTERN
+from remit.config.nodes import ListNode, MapNode, Node, Scalar
+from remit.core.diagnostics import Severity
+from remit.core.identity import Transport
+from remit.core.references import EnvReference, InvalidReference, parse_references
+
+__all__ = ["normalised", "slug_of"]
+
+_TRANSPORTS = {
+    "stdio": Transport.STDIO, "local": Transport.STDIO, "http": Transport.STREAMABLE_HTTP,
+    "streamablehttp": Transport.STREAMABLE_HTTP, "streamable": Transport.STREAMABLE_HTTP,
+    "sse": Transport.SSE, "remote": None, "custom": None,
+}  # fmt: skip
+"""What clients call a transport, without case and separators; None: the URL or the command tells."""
+
+_BRIDGE_TRANSPORTS = {"http-only": Transport.STREAMABLE_HTTP, "sse-only": Transport.SSE, "sse-first": Transport.SSE}
+_RESERVED_HEADERS = frozenset(
+    {"accept", "accept-encoding", "connection", "content-length", "content-type", "host", "mcp-protocol-version"}
+)
+_MACHINE = re.compile(r"(?:/home/[^/\s]+|/Users/[^/\s]+|/root|[A-Za-z]:\\Users\\[^\\\s]+)(?:[/\\]|\Z)")
+_LOOPBACK = re.compile(r"http://(?:localhost|127(?:\.[0-9]+){3}|\[::1\])(?=[:/?#]|\Z)", re.IGNORECASE)
+_GLOB = frozenset("*?[")
+_LEAST_MILLISECONDS = 1000
+"""A limit below a second is one in seconds that somebody wrote where milliseconds belong."""
+
+
+def slug_of(declared: str) -> str:
+    """`[a-z0-9_-]`: lower case, each run of anything else one `_`. Two names with one slug are never both imported."""
+    return re.sub(r"[^a-z0-9_-]+", "_", declared.lower()).strip("_-")
+
+
+def normalised(draft: Draft, dialect: Dialect, literals: Literals, report: Report) -> ImportedServer | None:
+    """The server, or None, reported, where the draft holds none."""
+    return _Normalising(draft, dialect, literals, report).server()
+
+
+@dataclass(slots=True)
+class _Normalising:
+    """The work on one draft."""
+
+    draft: Draft
+    dialect: Dialect
+    literals: Literals
+    report: Report
+    translation: Translation = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.translation = Translation(
+            report=self.report,
+            inputs=self.draft.inputs,
+            bare_variables=self.dialect.bare_variables,
+            plain=self.literals.plain,
+        )
+
+    def server(self) -> ImportedServer | None:
+        name = self._name()
+        self._hidden_secrets()
+        if name is None or not self._told_apart() or any(isinstance(word, MapNode) for word in self.draft.program):
+            return None
+        found = self._stdio(name) if self.draft.program else self._remote(name)
+        self._check_machine_paths()
+        return found
+
+    # --- names, contradictions, what is left out ------------------------------------------------------------------------
+
+    def _name(self) -> str | None:
+        declared = self.draft.name.text
+        if re.fullmatch(NAME_PATTERN, declared) and not looks_random(declared):
+            return declared
+        slug = slug_of(declared)
+        if slug and slug[0] != "-" and len(slug) <= 64 and not looks_secret("", declared):
+            return slug
+        hint = "rename it there: letters, digits, space and . _ - are allowed, at most 64"
+        message = "the name of the server cannot become one of mcp.yaml"
+        self.report("invalid-name", self.draft.name, message, hint=hint, severity=Severity.ERROR)
+        return None
+
+    def _told_apart(self) -> bool:
+        """Whether it is told what kind of server this is, and once."""
+        draft = self.draft
+        if draft.program and draft.url:
+            self._error(
+                "transport-conflict", draft.url, "the entry has both a command and a URL; a server has one of them"
+            )
+        elif not draft.program and not draft.url:
+            self._error(
+                "missing-key", draft.place, "the entry has neither a command nor a URL, so there is nothing to reach"
+            )
+        else:
+            return self._transport_fits()
+        return False
+
+    def _transport_fits(self) -> bool:
+        node = self.draft.transport
+        if node is None:
+            return True
+        word = re.sub(r"[\s_-]", "", node.text.lower()) if isinstance(node, Scalar) else "?"
+        if word not in _TRANSPORTS:
+            self._error("unsupported-transport", node, "the transport is none of stdio, streamable HTTP and SSE")
+            return False
+        transport = _TRANSPORTS[word]
+        if transport and (transport is Transport.STDIO) != bool(self.draft.program):
+            self._error("transport-conflict", node, "the transport contradicts the rest of the entry")
+            return False
+        if transport and transport is not Transport.STDIO:
+            self.draft.url_transport = transport
+        return True
+
+    def _hidden_secrets(self) -> None:
+        """Find credentials in what is left out, at any depth: they are in the file, so they are somebody's to move."""
+        for name, node in self.draft.unknown:
+            for path, key, leaf in _leaves(name, node):
+                if leaf.text and not leaf.plain and not leaf.text.startswith("$") and looks_secret(key, leaf.text):
+                    self.literals.replace(leaf.text, self.draft.name.text, key)
+                    self._found(leaf, path, leaf.text, "it was not copied")
+
+    def _error(self, code: str, node: Node, message: str) -> None:
+        self.report(code, node, message, hint="mend the entry there, then import again", severity=Severity.ERROR)
+
+    def _found(self, node: Node, label: str, text: str, outcome: str) -> None:
+        """Report a credential, or what stands where one belongs."""
+        if not text.strip():
+            self.report("empty-secret", node, f"{label}: a secret belongs here and nothing is given; {outcome}")
+        elif is_placeholder(text):
+            self.report("placeholder-secret", node, f"{label}: this is the placeholder of a secret; {outcome}")
+        else:
+            self.report("inline-secret", node, f"{label}: this looks like a credential; {outcome}",
+                        hint="set it outside of every file, and change it: it was written down")  # fmt: skip
+
+    # --- values ---------------------------------------------------------------------------------------------------------
+
+    def _text(self, node: Node, label: str, *, suggested: str) -> str:
+        text = node.text if isinstance(node, Scalar) else ""
+        return self.translation.text(text, node, label, suggested=suggested)
+
+    def _env(self, own: frozenset[str]) -> dict[str, str]:
+        """The variables; those in `own` are reached by name from the command and keep their names."""
+        found: dict[str, str] = {}
+        for name, node in self.draft.env.items():
+            label = f"env.{name}" if is_showable(name) else "env"
+            text = self._text(node, label, suggested=name)
+            found[name] = self._secret_variable(name, text, node, label, own=name in own)
+        return found
+
+    def _secret_variable(self, name: str, text: str, node: Node, label: str, *, own: bool) -> str:
+        if not text.strip():
+            if not is_secret_name(name):
+                return text
+            replaced = self.literals.replace("", self.draft.name.text, name)
+        elif (without := self.literals.variable(self.draft.name.text, name, text)) is None:
+            return text
+        else:
+            replaced = self.literals.own(text, name) if own else without
+        self._found(node, label, text, f"{_named(replaced)} stands in its place")
+        return replaced
+
+    def _headers(self) -> dict[str, str]:
+        return {
+            name: self._header(name, self._text(node, f"headers.{name}", suggested=name), node)
+            for name, node in self.draft.headers.items()
+            if self._sendable(name, node)
+        }
+
+    def _sendable(self, name: str, node: Node) -> bool:
+        if name.lower() not in _RESERVED_HEADERS:
+            return True
+        message = f"headers.{name}: remit sets this header itself; it was left out"
+        self.report("not-carried-over", node, message, severity=Severity.NOTE)
+        return False
+
+    def _header(self, name: str, text: str, node: Node) -> str:
+        text = text.strip()
+        label = f"headers.{name}" if is_showable(name) else "headers"
+        server = self.draft.name.text
+        if not text and is_secret_name(name):
+            replaced = self.literals.replace("", server, "TOKEN" if name.lower() == "authorization" else name)
+        elif (without := self.literals.header(server, name, text)) is None:
+            return text
+        else:
+            replaced = without
+        self._found(node, label, text, f"{_named(replaced)} stands in its place")
+        return replaced
+
+    # --- stdio ----------------------------------------------------------------------------------------------------------
+
+    def _stdio(self, name: str) -> ImportedServer | None:
+        nodes = self.draft.program
+        words = [self._text(node, _argument_label(index), suggested="ARGUMENT") for index, node in enumerate(nodes)]
+        command = tuple(self._argument(words, index, nodes[index]) for index in range(len(words)))
+        program, wrapper = program_of(command)
+        if wrapper == "shell":
+            message = "the command is a line for a shell; what it starts can be changed by its files and its settings"
+            self.report("shell-wrapper", nodes[0], message, hint="name the program and its arguments in `command`")
+        bridge = bridge_of(program)
+        package = bridge.package if bridge else package_of(program)
+        if package and not package.exact:
+            self._unpinned(package.source)
+        if bridge and bridge.whole:
+            return self._bridged(name, command, bridge)
+        env = self._env(frozenset())
+        self._secrets_in_arguments(command)
+        self._env_file_of(command)
+        return self._finished(name, transport=Transport.STDIO, command=command, program=program, env=env)
+
+    def _argument(self, words: list[str], index: int, node: Node) -> str:
+        replaced = self.literals.argument(self.draft.name.text, words, index) if index else None
+        if replaced is None:
+            return words[index]
+        value = words[index].partition("=")[2] or words[index]
+        self._found(node, _argument_label(index), value, f"{_named(replaced)} stands in its place")
+        return replaced
+
+    def _unpinned(self, source: str) -> None:
+        shown = (
+            source if len(source) <= 120 and source.isprintable() and not looks_secret("", source) else "the package"
+        )
+        message = f"{shown} has no exact version: another program may start tomorrow"
+        self.report("unpinned", self.draft.program[0], message, hint="pin it, as in name@1.2.3 or image@sha256:...")
+
+    def _secrets_in_arguments(self, command: tuple[str, ...]) -> None:
+        for index in range(1, len(command)):
+            flag = command[index - 1].lstrip("-") if command[index - 1].startswith("-") else ""
+            names = [each for each in _variables(command[index]) if is_secret_name(each) or is_secret_name(flag)]
+            if names:
+                message = (
+                    f"{_argument_label(index)}: {names[0]} is passed as an argument, which other processes can read"
+                )
+                self.report("secret-in-argument", self.draft.program[min(index, len(self.draft.program) - 1)], message,
+                            hint="pass it in `env` if the program takes it there")  # fmt: skip
+
+    def _env_file_of(self, command: tuple[str, ...]) -> None:
+        """Note the file that a wrapper would read variables from."""
+        for index, word in enumerate(command):
+            name, equals, value = word.partition("=")
+            if name == "--env-file" and (equals or index + 1 < len(command)):
+                node = self.draft.program[index]
+                self.draft.env_files.append(_like(node, value or command[index + 1]))
+
+    def _bridged(self, name: str, command: tuple[str, ...], bridge: Bridge) -> ImportedServer | None:
+        """The remote server itself instead of the program that passes messages on to it."""
+        texts = [bridge.url, *(value for _, value in bridge.headers)]
+        own = frozenset(name for text in texts for name in _variables(text)) & self.draft.env.keys()
+        env = self._env(own)
+        node = self.draft.program[0]
+        headers = {
+            key: self._header(key, _substituted(value, env, own), node)
+            for key, value in bridge.headers
+            if self._sendable(key, node)
+        }
+        self.report(
+            "bridge-unwrapped", node, "a program that only passes messages on to a URL: the URL itself was imported",
+            hint="the command is kept as a comment; a server that asks for a login in a browser needs it still",
+            severity=Severity.NOTE,
+        )  # fmt: skip
+        self.draft.notes["was started as"] = " ".join(command)
+        self.draft.deny += [_like(node, tool) for tool in bridge.ignored]
+        transport = _BRIDGE_TRANSPORTS.get(bridge.transport or "")
+        return self._http(name, _substituted(bridge.url, env, own), node, transport, headers)
+
+    # --- remote ---------------------------------------------------------------------------------------------------------
+
+    def _remote(self, name: str) -> ImportedServer | None:
+        node = self.draft.url or self.draft.place
+        headers = self._headers()
+        url = self._text(node, "url", suggested="URL")
+        return self._http(name, url, node, self.draft.url_transport, headers)
+
+    def _http(
+        self, name: str, url: str, node: Node, transport: Transport | None, headers: dict[str, str]
+    ) -> ImportedServer | None:
+        url = self._without_user(url.strip(), node, headers)
+        if without := self.literals.url(self.draft.name.text, url):
+            self._found(node, "url", "-", f"{_named(without)} stands in its place")
+            url = without
+        if url.lower().startswith("http://"):
+            severity = Severity.NOTE if _LOOPBACK.match(url) else Severity.WARNING
+            self.report("plain-http", node, "url: what is sent is not encrypted", severity=severity)
+        return self._finished(name, transport=transport or self._inferred(url, node), url=url, headers=headers)
+
+    def _inferred(self, url: str, node: Node) -> Transport:
+        path = url.partition("?")[0].rstrip("/")
+        transport = Transport.SSE if path.endswith("/sse") else self.dialect.url_transport
+        if not self.dialect.certain or transport is not self.dialect.url_transport:
+            message = f"no transport is given; {transport} was taken"
+            hint = "give `transport` in mcp.yaml if it is another"
+            self.report("transport-inferred", node, message, hint=hint, severity=Severity.NOTE)
+        return transport
+
+    def _without_user(self, url: str, node: Node, headers: dict[str, str]) -> str:
+        """The URL without `user:password@`, which becomes the header that a client would make of it."""
+        found = re.match(r"(?P<scheme>[A-Za-z]+://)(?P<user>[^/?#@]*)@(?P<rest>.*)\Z", url, re.DOTALL)
+        if found is None:
+            return url
+        reference = self.literals.replace(found["user"], self.draft.name.text, "BASIC")
+        headers.setdefault("Authorization", f"Basic {reference}")
+        self._found(
+            node, "url", "-", f"the header Authorization took its place: set {_named(reference)} to its base64 form"
+        )
+        return found["scheme"] + found["rest"]
+
+    # --- what both kinds have -------------------------------------------------------------------------------------------
+
+    def _finished(
+        self,
+        name: str,
+        *,
+        transport: Transport,
+        command: tuple[str, ...] = (),
+        program: tuple[str, ...] = (),
+        url: str | None = None,
+        env: dict[str, str] | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> ImportedServer:
+        draft = self.draft
+        include, exclude = self._selection()
+        return ImportedServer(
+            name=name,
+            declared=draft.name.text,
+            namespace=draft.namespace,
+            dialect=self.dialect.name,
+            source=draft.place.source,
+            transport=transport,
+            command=command,
+            program=program,
+            url=url,
+            env=env or {},
+            headers=headers or {},
+            env_files=self._env_files(),
+            cwd=self._text(draft.cwd, "cwd", suggested="FOLDER") if draft.cwd and command else None,
+            enabled=draft.enabled,
+            timeout_seconds=self._seconds(draft.timeout),
+            start_timeout_seconds=self._seconds(draft.start_timeout),
+            include=include,
+            exclude=exclude,
+            notes=tuple(self._notes()),
+        )
+
+    def _selection(self) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+        """What is selected by exact name, and what is taken out; what is on both lists is out."""
+        exclude = self._tools(self.draft.deny)
+        if self.draft.allow is None:
+            if exclude:
+                message = f"tools are excluded there ({len(exclude)}), and none is selected: nothing is attached"
+                hint = "select what you want under `assistants`; the exclusions stand in a comment"
+                self.report("deny-without-allow", self.draft.deny[0], message, hint=hint, severity=Severity.NOTE)
+            return None, exclude
+        return tuple(tool for tool in self._tools(self.draft.allow) if tool not in exclude), exclude
+
+    def _tools(self, nodes: list[Node]) -> tuple[str, ...]:
+        found: dict[str, None] = {}
+        for node in nodes:
+            text = node.text if isinstance(node, Scalar) else ""
+            if not text or text in found:
+                self.report("dropped-item", node, "a list of tools: an empty or repeated entry was dropped")
+            elif not _GLOB.isdisjoint(text):
+                message = "a list of tools: a pattern was left out, as it also means tools that do not exist yet"
+                self.report("glob-in-list", node, message, hint="name the tools, or write the pattern yourself")
+            else:
+                found[text] = None
+        return tuple(found)
+
+    def _seconds(self, limit: Timeout | None) -> float | None:
+        if limit is None:
+            return None
+        number = limit.value.number if isinstance(limit.value, Scalar) else None
+        if number is None:
+            message = f"the timeout is no number of {limit.unit}; remit's own default holds"
+            self._error("not-a-number", limit.value, message)
+            return None
+        seconds = number / limit.per_second
+        if not 0 < seconds <= MAX_SECONDS or (limit.per_second > 1 and number < _LEAST_MILLISECONDS):
+            message = f"the timeout of {number:g} {limit.unit} was left out; remit's own default holds"
+            hint = f"seconds above 0 and at most {MAX_SECONDS}; this client counts in {limit.unit}"
+            self.report("out-of-range", limit.value, message, hint=hint)
+            return None
+        return seconds
+
+    def _env_files(self) -> tuple[str, ...]:
+        found: list[str] = []
+        for node in self.draft.env_files:
+            found.append(self._text(node, "env file", suggested="ENV_FILE"))
+            message = "variables come from a file there, which was not read"
+            hint = 'name each of them under `env`, as in NAME: "${env:NAME}", and set them outside of the file'
+            self.report("env-file", node, message, hint=hint)
+        return tuple(found)
+
+    def _notes(self) -> Iterator[str]:
+        for name, text in self.draft.notes.items():
+            if looks_secret(name, text):
+                self._found(self.draft.place, name, text, "it was not copied")
+            else:
+                yield f"{name}: {text}"
+
+    def _check_machine_paths(self) -> None:
+        nodes = [*self.draft.program, *self.draft.env_files, *([self.draft.cwd] if self.draft.cwd else [])]
+        for node in nodes:
+            if isinstance(node, Scalar) and _MACHINE.search(node.text):
+                message = "a path of one person's machine: the server starts nowhere else"
+                self.report(
+                    "machine-path", node, message, hint="use a path below the folder of mcp.yaml, or a variable"
+                )
+                return
+
+
+def _argument_label(index: int) -> str:
+    return f"argument {index}" if index else "command"
+
+
+def _named(text: str) -> str:
+    """The reference in a text, for a message."""
+    return next((f"${{env:{name}}}" for name in _variables(text)), "a reference")
+
+
+def _variables(text: str) -> list[str]:
+    try:
+        return [part.name for part in parse_references(text) if isinstance(part, EnvReference)]
+    except InvalidReference:
+        return []
+
+
+def _substituted(text: str, env: dict[str, str], own: frozenset[str]) -> str:
+    """The text with variables that the entry itself sets replaced by what it sets them to."""
+    for name in own:
+        text = text.replace(f"${{env:{name}}}", env[name])
+    return text
+
+
+def _like(node: Node, text: str) -> Scalar:
+    return Scalar(node.file, node.start, node.end, text, False)
+
+
+def _leaves(path: str, node: Node) -> Iterator[tuple[str, str, Scalar]]:
+    """Every scalar below a node, with its path of keys and its own key."""
+    match node:
+        case Scalar():
+            yield path, path.rpartition(".")[2], node
+        case MapNode():
+            for key, entry in node.entries.items():
+                yield from _leaves(f"{path}.{key}" if is_showable(key) else path, entry.value)
+        case ListNode():
+            for item in node.items:
+                yield from _leaves(path, item)
+        case _:
+            return

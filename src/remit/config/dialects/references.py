@@ -1,0 +1,178 @@
+"""References in the words of other tools, turned into those of mcp.yaml (`${env:NAME}`, DESIGN.md section 2).
+
+Decides what a text of a client configuration refers to. All spellings are understood in all dialects, because people copy
+entries from one client's file into another's; only a bare `$NAME` is one client's alone. Resolves nothing.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from remit.config.credentials import credential_in_text
+from remit.config.dialects.model import Report
+from remit.config.nodes import MapNode, Node
+from remit.core.diagnostics import Severity
+
+__all__ = ["Translation", "variable_name"]
+
+_TOKEN = re.compile(
+    r"\$\{\{\s*(?:secrets|inputs)\.(?P<workflow>[A-Za-z_]\w*)\s*\}\}"
+    r"|\$\{env:(?P<env>[^{}$:]+)(?::-(?P<default>[^{}$]*))?\}"
+    r"|\$\{input:(?P<input>[^{}$]+)\}"
+    r"|\$\{(?P<shell>[A-Za-z_]\w*)(?::-(?P<otherwise>[^{}$]*))?\}"
+    r"|\$\{(?P<client>[^{}$]*)\}"
+    r"|\{env:(?P<braced>[A-Za-z_]\w*)\}"
+    r"|\{file:(?P<path>[^{}]+)\}"
+    r"|\{\{\s*(?P<store>[a-z][\w-]*):(?P<entry>[^{}]+)\}\}"
+    r"|\{\{\s*(?P<user>[A-Z_][A-Z0-9_]*)\s*\}\}"
+    r"|\$(?P<bare>[A-Za-z_]\w*)"
+    r"|\$"
+)
+_WHOLE = re.compile(
+    r"(?P<before>(?:[A-Za-z]+ )?)(?:os\.environ/(?P<environ>[A-Za-z_]\w*)|\$(?P<bare>[A-Z_][A-Z0-9_]*))\Z"
+)
+_STORE = re.compile(
+    r"(?P<before>(?:[A-Za-z]+ )?)(?P<scheme>op|vault|keychain|keyring|pass|bws|doppler|infisical|awssm|aws-sm|gcpsm|azurekv"
+    r"|k8s|sops|bitwarden)://",
+)
+_CLIENT = frozenset(
+    {
+        "workspaceFolder", "workspaceRoot", "workspaceFolderBasename", "file", "fileDirname", "fileBasename", "cwd",
+        "selectedText", "execPath", "extensionPath", "workspace_dir", "root_dir",
+    }
+)  # fmt: skip
+"""Names that look like variables of the environment and belong to an editor."""
+
+_KNOWN_HERE: Mapping[str, str] = {"userHome": "${env:HOME}", "/": "/", "pathSeparator": "/"}
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+
+def variable_name(text: str) -> str:
+    """A variable name made from any text: itself where it is one, else upper case with `_` for what no name can have."""
+    if _NAME.match(text):
+        return f"IMPORTED_{text}" if text.startswith("REMIT_") else text
+    words = re.sub(r"[^A-Z0-9]+", "_", text.upper()).strip("_")
+    return words if _NAME.match(words) and not words.startswith("REMIT_") else f"IMPORTED_{words}".rstrip("_")
+
+
+@dataclass(slots=True, kw_only=True)
+class Translation:
+    """Translates the values of one server. `inputs` are those that the file declares, None where it cannot declare any.
+
+    `plain` collects the variables that are known to hold no secret; any other may.
+    """
+
+    report: Report
+    inputs: Mapping[str, MapNode] | None
+    bare_variables: bool
+    plain: set[str] = field(default_factory=set[str])
+
+    def text(self, text: str, place: Node, label: str, *, suggested: str) -> str:
+        """The text in the words of mcp.yaml. `label` says which value it is; `suggested` names a secret of another store."""
+        if store := _STORE.match(text):
+            return store["before"] + self._stored(store["scheme"], suggested, place, label)
+        whole = _WHOLE.match(text)
+        if whole and whole["environ"]:
+            return whole["before"] + self._variable(whole["environ"])
+        if whole and not self.bare_variables:
+            hint = f"write $${whole['bare']} if the text is meant as it stands"
+            self.report("bare-variable", place, f"{label}: `$NAME` was taken for a reference", hint=hint)
+        bare = self.bare_variables or bool(whole)
+        return _TOKEN.sub(lambda token: self._token(token, place, label, bare=bare), text)
+
+    def _token(self, token: re.Match[str], place: Node, label: str, *, bare: bool) -> str:
+        for kind, translate in _KINDS.items():
+            if (found := token[kind]) is not None:
+                return translate(self, found, token, place, label)
+        if bare and (name := token["bare"]):
+            return self._variable(name)
+        return "$" + token.group()
+
+    def _variable(self, name: str, default: str | None = None) -> str:
+        known = variable_name(name)
+        return f"${{env:{known}}}" if default is None else f"${{env:{known}:-{default}}}"
+
+    def named(self, name: str, default: str | None, place: Node, label: str) -> str:
+        """A variable, with its default where that is no credential."""
+        if default is not None and credential_in_text(default):
+            self.report(
+                "inline-secret", place, f"{label}: the default of {variable_name(name)} looks like a credential"
+            )
+            default = None
+        return self._variable(name, default)
+
+    def shell(self, name: str, default: str | None, place: Node, label: str) -> str:
+        """`${NAME}`: a variable, or one that only an editor knows."""
+        known = _KNOWN_HERE.get(name)
+        if known is not None:
+            return known
+        return self.client(name, place, label) if name in _CLIENT else self.named(name, default, place, label)
+
+    def client(self, name: str, place: Node, label: str) -> str:
+        """`${workspaceFolder}` and whatever else means something inside a client only: a variable that a person has to set."""
+        if name in _KNOWN_HERE:
+            return _KNOWN_HERE[name]
+        spelled = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
+        known = variable_name(spelled.upper())
+        shown = f"`${{{name}}}`" if len(name) <= 40 and name.isprintable() else "a variable of the client"
+        self.report(
+            "unresolvable-variable",
+            place,
+            f"{label}: {shown} means something to the client only",
+            hint=f"write the path instead of ${{env:{known}}}, which stands in its place, or set that variable",
+            severity=Severity.ERROR,
+        )
+        self.plain.add(known)
+        return self._variable(known)
+
+    def asked(self, identifier: str, place: Node, label: str) -> str:
+        """`${input:ID}`: a variable; a secret unless the file declares that the answer is none."""
+        declared = (self.inputs or {}).get(identifier)
+        if declared is None:
+            known = variable_name(identifier)
+            hint = f"set {known}, which stands in its place"
+            self.report("undeclared-input", place, f"{label}: the file declares no such input", hint=hint)
+            return self._variable(identifier)
+        if declared.flag("password"):
+            return self._variable(identifier)
+        self.plain.add(variable_name(identifier))
+        default = declared.text("default")
+        usable = default is not None and not set(default) & set("{}$")
+        return self.named(identifier, default if usable else None, place, label)
+
+    def _stored(self, scheme: str, suggested: str, place: Node, label: str) -> str:
+        known = variable_name(suggested)
+        self.report(
+            "unsupported-secret-scheme",
+            place,
+            f"{label}: it refers to a secret store ({scheme}) that remit does not read",
+            hint=f"put the value into {known}, or into a file that ${{file:PATH}} names",
+            severity=Severity.ERROR,
+        )
+        return self._variable(known)
+
+    def stored(self, scheme: str, entry: str, place: Node, label: str) -> str:
+        """`{{vault:NAME}}`."""
+        return self._stored(scheme, entry.strip(), place, label)
+
+    def personal(self, name: str, place: Node, label: str) -> str:
+        """`{{NAME}}`: a value that differs by the user of a chat; a server of mcp.yaml has one."""
+        hint = f"set {variable_name(name)} to the value of the account that remit connects with"
+        self.report("per-user-variable", place, f"{label}: the value differs by user there", hint=hint)
+        return self._variable(name)
+
+
+_Kind = Callable[[Translation, str, re.Match[str], Node, str], str]
+
+_KINDS: Mapping[str, _Kind] = {
+    "workflow": lambda to, name, _, place, label: to.named(name, None, place, label),
+    "env": lambda to, name, token, place, label: to.named(name, token["default"], place, label),
+    "input": lambda to, name, _, place, label: to.asked(name, place, label),
+    "shell": lambda to, name, token, place, label: to.shell(name, token["otherwise"], place, label),
+    "client": lambda to, name, _, place, label: to.client(name, place, label),
+    "braced": lambda to, name, _, place, label: to.named(name, None, place, label),
+    "path": lambda _to, path, _token, _place, _label: f"${{file:{path}}}",
+    "entry": lambda to, entry, token, place, label: to.stored(token["store"], entry, place, label),
+    "user": lambda to, name, _, place, label: to.personal(name, place, label),
+}
+"""What each group of a token becomes."""
