@@ -13,6 +13,7 @@ from remit.core.audit import verify
 from remit.core.call_ports import Started
 from remit.errors import StoreError
 from remit.store.journal_connection import JournalConnection
+from remit.store.migrations import HEAD
 from remit.store.session import Statement
 from remit.store.sqlite import SqliteFile
 from tests.faults.processes import until
@@ -192,7 +193,7 @@ def test_a_schema_that_becomes_newer_stops_a_journal_that_is_open(here: Site) ->
         error = journal.begin(intent(facts)).exception(SECONDS)
         assert isinstance(error, StoreError)
         assert error.code == "database-newer"
-        raw.execute("UPDATE alembic_version SET version_num = '0003'")
+        raw.execute("UPDATE alembic_version SET version_num = ?", [HEAD])
         raw.commit()
         raw.close()
         assert journal.begin(intent(facts)).result(SECONDS) == Started()

@@ -5,8 +5,12 @@ Decides spelling only; whether there is a next step is the command's.
 
 import shlex
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from remit.config.file_set import MAIN_FILE, FileSet
+
+if TYPE_CHECKING:
+    from remit.cli.session import PlanFlags
 
 __all__ = ["file_flag", "flags_again"]
 
@@ -18,11 +22,14 @@ def file_flag(config: FileSet) -> str:
     return "".join(f" -f {shlex.quote(str(each))}" for each in named) + environment
 
 
-def flags_again(
-    servers: tuple[str, ...], accept: tuple[str, ...], allow_detach: int | None, allow_empty: tuple[str, ...]
-) -> Iterator[str]:
+def flags_again(flags: "PlanFlags", accept: tuple[str, ...]) -> Iterator[str]:
     """The flags that made a plan what it is, each behind a space: an apply without the saved plan makes its own."""
-    for flag, values in (("--server", servers), ("--accept", accept), ("--allow-empty", allow_empty)):
+    for flag, values in (
+        ("--server", sorted(flags.servers)),
+        ("--accept", accept),
+        ("--allow-empty", sorted(flags.allow_empty)),
+        ("--allow-missing-file", sorted(flags.allow_missing)),
+    ):
         yield from (f" {flag} {shlex.quote(value)}" for value in values)
-    if allow_detach is not None:
-        yield f" --allow-detach {allow_detach}"
+    if flags.allow_detach is not None:
+        yield f" --allow-detach {flags.allow_detach}"

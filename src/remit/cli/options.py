@@ -166,6 +166,13 @@ _PLAN_OPTIONS = (
     click.option(
         "--allow-empty", multiple=True, metavar="SERVER", help="This server may list no tools from now on. Repeatable."
     ),
+    click.option(
+        "--allow-missing-file",
+        "allow_missing",
+        multiple=True,
+        metavar="FILE",
+        help="This file of the last apply may be gone, with what it declared. Repeatable.",
+    ),
     click.option("--require-complete", is_flag=True, help="Do nothing unless every server was listed (exit 4)."),
     no_color_option,
 )

@@ -26,7 +26,14 @@ from remit.core.report import DiscoveryLine, PlanReport
 from remit.errors import NoDatabase
 from remit.reconcile.observe import ObserveRequest, RefreshMode, observe, observe_cached
 from remit.reconcile.outcome import ExitCode
-from remit.reconcile.planning import Surroundings, check_acceptances, check_allow_empty, check_scope, make_report
+from remit.reconcile.planning import (
+    Surroundings,
+    check_acceptances,
+    check_allow_empty,
+    check_allow_missing,
+    check_scope,
+    make_report,
+)
 
 __all__ = ["PlanFlags", "Session", "load_or_exit", "observe_live", "open_session"]
 
@@ -40,6 +47,7 @@ class PlanFlags:
     accept: tuple[Acceptance, ...]
     allow_detach: int | None
     allow_empty: frozenset[str]
+    allow_missing: frozenset[str] = frozenset()
 
     @classmethod
     def of(
@@ -50,6 +58,7 @@ class PlanFlags:
         accept: tuple[str, ...],
         allow_detach: int | None,
         allow_empty: tuple[str, ...],
+        allow_missing: tuple[str, ...] = (),
     ) -> "PlanFlags":
         """From the command line's own words."""
         parts = (each.rpartition("@") for each in accept)
@@ -59,6 +68,7 @@ class PlanFlags:
             accept=tuple(Acceptance(address, digest) for address, _, digest in parts),
             allow_detach=allow_detach,
             allow_empty=frozenset(allow_empty),
+            allow_missing=frozenset(allow_missing),
         )
 
     @property
@@ -107,6 +117,7 @@ class Session:
         """Observe the servers as the flags say. Raises UsageError for a server, named at `place`, that is nobody's."""
         check_scope(flags.servers, self.desired, self.recorded, place=place)
         check_allow_empty(flags.allow_empty, self.desired)
+        check_allow_missing(flags.allow_missing, self.desired, self.recorded)
         request = ObserveRequest(scope=flags.scope, allow_empty=flags.allow_empty)
         if flags.refresh is RefreshMode.CACHED:
             kept = self._kept_listings() if attach_from_cache else None
@@ -121,7 +132,13 @@ class Session:
 
     def request(self, flags: PlanFlags) -> PlanRequest:
         """What comes with the plan beside the three states."""
-        return PlanRequest(diff=difference, accept=flags.accept, allow_detach=flags.allow_detach, scope=flags.scope)
+        return PlanRequest(
+            diff=difference,
+            accept=flags.accept,
+            allow_detach=flags.allow_detach,
+            scope=flags.scope,
+            allow_missing=flags.allow_missing,
+        )
 
     def report(
         self, discovery: tuple[DiscoveryLine, ...], request: PlanRequest, surroundings: Surroundings

@@ -5,8 +5,9 @@ mistakes it can live with, so that all of them come out at once. It takes no hal
 there is no desired state at all. Reads the files and nothing else: no reference is resolved, no server asked.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -72,7 +73,13 @@ def load(files: FileSet | Path, *, display: str | None = None) -> LoadResult:
     named = named_files(main if isinstance(main, MapNode) else None, files, reading.findings)
     others = [reading.parsed(read_file(each.path, each.display)) for each in named]
     over = None if overlay is None else reading.parsed(_read_overlay(overlay.path, overlay.display, files))
-    return reading.result(main, others, over, files)
+    paths = (files.main, *(each.path for each in named), *(() if overlay is None else (overlay.path,)))
+    return reading.result(main, others, over, files, _from_folder(paths, files.folder))
+
+
+def _from_folder(paths: Iterable[Path], folder: Path) -> tuple[str, ...]:
+    """The paths from the folder, with slashes on every system, sorted."""
+    return tuple(sorted(Path(os.path.relpath(each.absolute(), folder)).as_posix() for each in paths))
 
 
 def _read_overlay(path: Path, display: str, files: FileSet) -> FileText | tuple[Diagnostic, ...]:
@@ -111,7 +118,14 @@ class _Reading:
         self.files.append(read.file)
         return parse_yaml(read.text, read.file.path, self.findings)
 
-    def result(self, main: Node | None, others: Sequence[Node | None], over: Node | None, files: FileSet) -> LoadResult:
+    def result(
+        self,
+        main: Node | None,
+        others: Sequence[Node | None],
+        over: Node | None,
+        files: FileSet,
+        contributors: tuple[str, ...] = (),
+    ) -> LoadResult:
         """What the trees come to. The overlay's is `over`."""
         overlaying = files.environment is not None
         self._check((main,), MCP_FILE, holes=overlaying)
@@ -122,7 +136,12 @@ class _Reading:
         desired = None if tree is None else self._desired(tree, files)
         if tree is None or desired is None or self.findings.rejecting:
             return Rejected(diagnostics=self.findings.diagnostics())
-        return Loaded(desired=desired, warnings=self.findings.diagnostics(), base_dir=files.folder, tree=tree)
+        return Loaded(
+            desired=replace(desired, contributors=contributors),
+            warnings=self.findings.diagnostics(),
+            base_dir=files.folder,
+            tree=tree,
+        )
 
     def _check(self, roots: Sequence[Node | None], shape: Record, *, holes: bool) -> None:
         for root in roots:

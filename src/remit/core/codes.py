@@ -111,6 +111,12 @@ PLAN_CODES: Mapping[str, Explanation] = {
         "An emptied file is far more often an accident than a wish.",
         "look at the file; if it is meant, pass `--allow-detach N` with exactly the number stated.",
     ),
+    "files-vanished": Explanation(
+        "A file that declared part of the workspace at the last apply is not read any more, and the plan takes something back.",
+        "A lost include, a forgotten -f or --env and a deleted file look alike: as if less were wanted. Nothing is applied. A "
+        "file that was renamed, or merged into another, takes nothing back and is not asked about.",
+        "restore the file, name it again (`include`, -f, --env), or pass `--allow-missing-file FILE` if it is meant to be gone.",
+    ),
     "lock-missing": Explanation(
         "The workspace was applied by a lock before, and there is no lock file now.",
         "Without it every change that a server makes would wait for a prompt again, and what a name selects would run unseen: "

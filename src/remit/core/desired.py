@@ -190,7 +190,8 @@ class LockUse(StrEnum):
 class Desired:
     """The whole desired state of one workspace. `trace_days` is how long protocol events are kept.
 
-    `environment` is the one whose overlay was laid over the files, if one was.
+    `environment` is the one whose overlay was laid over the files, if one was. `contributors` are the files by their paths
+    from the main one's folder, sorted, so that a file is called the same wherever a run starts; empty where nobody can tell.
     """
 
     workspace: str
@@ -204,3 +205,4 @@ class Desired:
     lock: LockUse = LockUse.FILE
     files: tuple[ConfigFile, ...] = ()
     environment: str | None = None
+    contributors: tuple[str, ...] = ()

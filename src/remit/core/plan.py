@@ -25,7 +25,9 @@ __all__ = [
 LOCK_MISSING = "lock-missing"
 """The safeguard that no flag lifts: a workspace that was planned by a lock is planned without one."""
 
-SAFEGUARD_CODES = frozenset({"too-many-detaches", "assistant-emptied", "desired-emptied", LOCK_MISSING})
+SAFEGUARD_CODES = frozenset(
+    {"too-many-detaches", "assistant-emptied", "desired-emptied", "files-vanished", LOCK_MISSING}
+)
 """Problems that veto the whole apply (exit code 3)."""
 
 

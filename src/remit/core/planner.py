@@ -13,6 +13,7 @@ from remit.core.addresses import address_of, tool_address
 from remit.core.aliases import folded_reserved
 from remit.core.assistant_context import AssistantContext, ToolOutcome
 from remit.core.assistants import judge_assistants
+from remit.core.contributing import judge_files
 from remit.core.desired import Desired, LockUse
 from remit.core.diagnostics import Diagnostic, Severity
 from remit.core.identity import ServerId
@@ -39,7 +40,7 @@ class PlanRequest:
 
     `accept` lets live operations through, `allow_detach` is the exact number of detaches that was agreed to, `scope` the
     server names that the plan is limited to (None: all), `lock` what was approved where a lock is kept. With `offline` no
-    server was asked, and each counts as offering what the lock approves.
+    server was asked, and each counts as offering what the lock approves. `allow_missing` names files that may be gone.
     """
 
     diff: DefinitionDiff
@@ -48,6 +49,7 @@ class PlanRequest:
     scope: frozenset[str] | None = None
     lock: Lock | None = None
     offline: bool = False
+    allow_missing: frozenset[str] = frozenset()
 
 
 def make_plan(desired: Desired, recorded: Recorded, live: Live, request: PlanRequest) -> Plan:
@@ -84,6 +86,8 @@ def make_plan(desired: Desired, recorded: Recorded, live: Live, request: PlanReq
     problems += judge_permissions(desired, recorded, tools.requires)
     problems += judge_outcome(settled.operations, desired, recorded, request.allow_detach)
     problems += _missing_lock(desired, recorded, request)
+    due = [*settled.operations, *(each.operation for each in settled.held)]
+    problems += judge_files(due, desired, recorded, request.allow_missing)
     return Plan(
         workspace=desired.workspace,
         owner=desired.owner,

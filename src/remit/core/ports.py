@@ -100,6 +100,10 @@ class WorkspaceTransaction(Protocol):
         """Add a history row, bump the workspace's serial and return it."""
         ...
 
+    def keep_files(self, files: Sequence[str]) -> None:
+        """Keep which files declare the workspace, if it is recorded: no history, as nothing else need have changed."""
+        ...
+
 
 class Store(Protocol):
     """The database of recorded state."""

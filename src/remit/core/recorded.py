@@ -131,7 +131,8 @@ def _named(provider_name: ProviderName) -> str:
 class WorkspaceRecord:
     """A workspace's own row: who owns it, which database line it belongs to, and how many applies changed it.
 
-    `lock_used` says that it was once applied by a lock.
+    `lock_used` says that it was once applied by a lock. `files` are the ones that declared it at the last apply
+    (`Desired.contributors`); empty where none was kept.
     """
 
     name: str
@@ -139,6 +140,7 @@ class WorkspaceRecord:
     lineage: str
     serial: int
     lock_used: bool = False
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import assert_never, cast
 
 from remit.core.canonical import JsonObject
+from remit.core.contributing import contributors_after, judge_files
 from remit.core.desired import Desired
 from remit.core.diagnostics import Diagnostic
 from remit.core.identity import ServerId
@@ -145,6 +146,8 @@ def apply(
         _keep_listings(transaction, planned, chosen.operations)
         document = _approved_document(approval, planned, chosen)
         serial = _keep_history(transaction, chosen, failures, document, by)
+        if (files := _files_to_keep(planned)) is not None:
+            transaction.keep_files(files)
     _invalidate(caches, desired.owner, chosen.operations)
     failed = {each.assistant for each in failures}
     return Applied(
@@ -181,7 +184,24 @@ def _vetoes(
         # Its reviewers saw these detaches; only the ones that are still to do are left to count.
         reviewed = sum(isinstance(each, Detach) for each in chosen)
         allowed = reviewed if reviewed <= allowed_detaches(approval.document) else allowed
-    return judge_outcome(chosen, planned.inputs.desired, planned.recorded, allowed)
+    outcome = judge_outcome(chosen, planned.inputs.desired, planned.recorded, allowed)
+    return (*outcome, *_lost_files(approval, chosen, planned))
+
+
+def _lost_files(
+    approval: ApprovedDigest | ApprovedPlan, chosen: Sequence[Operation], planned: Planned
+) -> tuple[Diagnostic, ...]:
+    if isinstance(approval, ApprovedPlan) and not _was_refused(approval.document):
+        # Its reviewers saw what it takes back, and nothing else runs.
+        return ()
+    inputs, held = planned.inputs, planned.report.plan.held
+    due = [*chosen, *(each.operation for each in held)]
+    return judge_files(due, inputs.desired, planned.recorded, inputs.request.allow_missing)
+
+
+def _files_to_keep(planned: Planned) -> tuple[str, ...] | None:
+    inputs = planned.inputs
+    return contributors_after(inputs.desired, planned.recorded, scoped=inputs.request.scope is not None)
 
 
 def _was_refused(document: PlanDocument) -> bool:

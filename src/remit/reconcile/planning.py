@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from remit.core.acceptance import Acceptance
 from remit.core.addresses import attachment_address, nearest, tool_address
 from remit.core.canonical import sha256_hex
+from remit.core.contributing import vanished_files
 from remit.core.definition import function_of
 from remit.core.desired import ConfigFile, Desired
 from remit.core.identity import ServerId
@@ -23,7 +24,14 @@ from remit.core.report import AssistantLoad, ConfigFacts, DatabaseFacts, Discove
 from remit.errors import UsageError
 from remit.reconcile.observe import live_of
 
-__all__ = ["Surroundings", "check_acceptances", "check_allow_empty", "check_scope", "make_report"]
+__all__ = [
+    "Surroundings",
+    "check_acceptances",
+    "check_allow_empty",
+    "check_allow_missing",
+    "check_scope",
+    "make_report",
+]
 
 CHARACTERS_A_TOKEN = 4
 """The usual rough measure for English text and JSON; good enough to compare assistants with, not to bill by."""
@@ -131,6 +139,21 @@ def check_scope(names: frozenset[str], desired: Desired, recorded: Recorded, *, 
 def check_allow_empty(names: frozenset[str], desired: Desired) -> None:
     """Refuse an `--allow-empty` for a server that no file declares, as only those are listed. Raises UsageError."""
     _refuse_unknown(names, _declared(desired), "--allow-empty")
+
+
+def check_allow_missing(names: frozenset[str], desired: Desired, recorded: Recorded) -> None:
+    """Refuse an `--allow-missing-file` for a file that is not missing. Raises UsageError with a near name.
+
+    Where none is missing any more it is fine: the same command line may run twice.
+    """
+    missing = frozenset(vanished_files(desired, recorded))
+    for name in sorted(names - missing) if missing else ():
+        near = nearest(name, missing)
+        raise UsageError(
+            f"{name!r} is not among the files that are missing",
+            place="--allow-missing-file",
+            hint=f"did you mean {near!r}?" if near else f"missing are: {', '.join(sorted(missing))}",
+        )
 
 
 def _declared(desired: Desired) -> frozenset[str]:

@@ -81,10 +81,12 @@ def read_recorded(connection: Connection) -> Recorded:
 
 
 def _workspaces(connection: Connection) -> Mapping[str, WorkspaceRecord]:
-    columns = (workspaces.c.name, workspaces.c.owner, workspaces.c.lineage, workspaces.c.serial)
+    columns = (workspaces.c.name, workspaces.c.owner, workspaces.c.lineage, workspaces.c.serial, workspaces.c.files)
     return {
-        name: WorkspaceRecord(name=name, owner=owner, lineage=lineage, serial=serial)
-        for name, owner, lineage, serial in sorted(connection.execute(select(*columns)), key=lambda row: row[0])
+        name: WorkspaceRecord(
+            name=name, owner=owner, lineage=lineage, serial=serial, files=() if files is None else json_list(files)
+        )
+        for name, owner, lineage, serial, files in sorted(connection.execute(select(*columns)), key=lambda row: row[0])
     }
 
 

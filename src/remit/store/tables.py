@@ -51,8 +51,10 @@ workspaces = Table(
     Column("lineage", Text, nullable=False),
     Column("serial", Integer, nullable=False),
     Column("source", Text),
+    Column("files", Text),
 )
-"""One row a workspace from its first apply on; `source` is the repository and path that it is bound to."""
+"""One row a workspace from its first apply on; `source` is the repository and path that it is bound to, `files` a JSON list
+of the files that declared it at the last apply."""
 
 mcp_server_registrations = Table(
     "mcp_server_registrations",

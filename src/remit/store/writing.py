@@ -47,7 +47,7 @@ from remit.store.registrations import (
 )
 from remit.store.scope import Refused, Scope
 from remit.store.tables import applies, assistant_functions, assistant_mcp_tools, assistants, workspaces
-from remit.store.texts import require_storable, time_text
+from remit.store.texts import ascii_json, require_storable, time_text
 
 __all__ = ["DatabaseTransaction"]
 
@@ -160,6 +160,13 @@ class DatabaseTransaction:
             connection.execute(insert(applies).values(row))
             note_apply(connection, self._scope.workspace, serial, record)
             return serial
+
+    def keep_files(self, files: Sequence[str]) -> None:
+        """Keep which files declare the workspace, if it is recorded."""
+        with self._guarded():
+            require_storable(*files, place=f"workspace.{self._scope.workspace}")
+            mine = workspaces.c.name == self._scope.workspace
+            self._scope.connection.execute(update(workspaces).where(mine).values(files=ascii_json(files)))
 
     @contextmanager
     def _guarded(self) -> Generator[None]:

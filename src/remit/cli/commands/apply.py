@@ -55,6 +55,7 @@ def command(
     accept: tuple[str, ...],
     allow_detach: int | None,
     allow_empty: tuple[str, ...],
+    allow_missing: tuple[str, ...],
     require_complete: bool,
     no_color: bool,
     auto_approve: bool,
@@ -71,7 +72,12 @@ def command(
     if plan is not None and (auto_approve or approve_digest):
         raise click.UsageError("a saved PLAN is its own approval; leave out --auto-approve and --approve-digest")
     flags = PlanFlags.of(
-        refresh=refresh, servers=servers, accept=accept, allow_detach=allow_detach, allow_empty=allow_empty
+        refresh=refresh,
+        servers=servers,
+        accept=accept,
+        allow_detach=allow_detach,
+        allow_empty=allow_empty,
+        allow_missing=allow_missing,
     )
     code = run_apply(
         config,

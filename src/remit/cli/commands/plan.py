@@ -32,6 +32,7 @@ def command(
     accept: tuple[str, ...],
     allow_detach: int | None,
     allow_empty: tuple[str, ...],
+    allow_missing: tuple[str, ...],
     require_complete: bool,
     no_color: bool,
 ) -> None:
@@ -45,7 +46,12 @@ def command(
         check_target(out)
     session = open_session(config, colour=not no_color, annotate=form == "github")
     flags = PlanFlags.of(
-        refresh=refresh, servers=servers, accept=accept, allow_detach=allow_detach, allow_empty=allow_empty
+        refresh=refresh,
+        servers=servers,
+        accept=accept,
+        allow_detach=allow_detach,
+        allow_empty=allow_empty,
+        allow_missing=allow_missing,
     )
     discovery = session.discovery(flags, attach_from_cache=True)
     report = session.report(discovery, session.request(flags), session.surroundings())
@@ -64,9 +70,7 @@ def command(
     outcome = plan_outcome(document)
     show(outcome, form, session.host.environ, session.terminal)
     if form == "text" and report.plan.operations and not report.plan.vetoes:
-        what = (
-            f" {shlex.quote(str(out))}" if saved else "".join(flags_again(servers, accept, allow_detach, allow_empty))
-        )
+        what = f" {shlex.quote(str(out))}" if saved else "".join(flags_again(flags, accept))
         session.terminal.note(f"next: remit apply{what}{file_flag(config)}")
     write_summary(summary, outcome.summary)
     raise click.exceptions.Exit(plan_exit(report.plan, detailed=detailed_exitcode))
