@@ -1,0 +1,347 @@
+"""Watch: plan whenever the files, a server or the database changed, and apply what the file asks for where that is wanted.
+
+Decides when there is a plan, which one may be applied, and what ends a watch. A plan is applied only where the files on the disk
+are the ones that it was made from and have lasted, every server answered or failed since it was declared, no safeguard
+refuses, and this watch still holds its lease (the store looks at that inside the transaction). What servers said stays held, as
+with `--auto-approve`. An invalid file, a server's outage or the database's is told, and looked at again; the last valid
+files stand meanwhile and nothing is applied.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from remit.config.loader import Loaded, Rejected
+from remit.core.canonical import sha256_hex
+from remit.core.leases import Lease
+from remit.core.live import Era, Listed, Unreachable
+from remit.core.ports import ListingTarget
+from remit.core.watch_ports import WatcherFactory
+from remit.errors import PlanStale, RemitError, StoreError
+from remit.reconcile.applying import Applied, Planned
+from remit.reconcile.watch_files import FileWatch
+from remit.reconcile.watch_pace import WatchPace
+from remit.reconcile.watch_servers import NOT_YET, ServerState, ServersWatch
+from remit.render.shapes import PlanDocument
+
+__all__ = ["Cause", "KnownAnswers", "WatchDesk", "WatchView", "watch"]
+
+_OURS_NO_MORE = frozenset({"watcher-running", "watcher-replaced"})
+
+
+class Cause(StrEnum):
+    """What a plan was made for; where several things happened at once, the first of these."""
+
+    START = "start"
+    FILES = "files"
+    INTERVAL = "interval"
+    SERVER = "server"
+    DATABASE = "database"
+
+
+class WatchView(Protocol):
+    """What is told of a watch, in order, from the event loop."""
+
+    def files(self, loaded: Loaded) -> None:
+        """The files hold."""
+        ...
+
+    def rejected(self, rejected: Rejected) -> None:
+        """The files do not hold; the last ones that did stand."""
+        ...
+
+    def server(self, state: ServerState) -> None:
+        """A server answered otherwise than before, or failed."""
+        ...
+
+    def plan(self, document: PlanDocument, cause: Cause, *, is_news: bool) -> None:
+        """A plan was made; `is_news` is whether it says anything that the one before did not."""
+        ...
+
+    def applied(self, applied: Applied, document: PlanDocument) -> None:
+        """The plan was applied, or a safeguard refused it under the lock."""
+        ...
+
+    def trouble(self, error: RemitError) -> None:
+        """Something is in the way, and will be tried again."""
+        ...
+
+    def mended(self) -> None:
+        """What was in the way is no more."""
+        ...
+
+
+class WatchDesk(Protocol):
+    """The database and the planning of one watch. Synchronous; the watch calls it off the event loop. Raises RemitError."""
+
+    def take(self, loaded: Loaded) -> Lease | None:
+        """The lease of the workspace; None where there is no database to keep one in. Raises WorkspaceBusy."""
+        ...
+
+    def renew(self, lease: Lease) -> bool:
+        """Prolong it; False where it is another's."""
+        ...
+
+    def release(self, lease: Lease) -> None:
+        """Give it back."""
+        ...
+
+    def serial(self, loaded: Loaded) -> int:
+        """The number of the workspace's newest apply; 0 before the first, -1 without a database."""
+        ...
+
+    def eras(self, loaded: Loaded) -> Mapping[str, Era]:
+        """The era that each declared server spoke the last time, as recorded."""
+        ...
+
+    def plan(self, loaded: Loaded, answers: "KnownAnswers") -> Planned:
+        """The plan that comes out of the files, the database as it is now, and what the servers said."""
+        ...
+
+    def apply(self, planned: Planned, lease: Lease | None) -> Applied:
+        """Carry a plan out as `--auto-approve` does. Raises PlanStale, WorkspaceBusy or another StoreError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class KnownAnswers:
+    """A lister that asks nobody: what each server under watch said last."""
+
+    states: Mapping[str, ServerState]
+
+    async def list_server(self, target: ListingTarget) -> Listed | Unreachable:
+        """The newest answer of a server; that there is none yet where it was begun a moment ago."""
+        state = self.states.get(target.server.name)
+        return NOT_YET if state is None else state.observation
+
+
+async def watch(
+    desk: WatchDesk,
+    files: FileWatch,
+    servers: Callable[[Loaded], WatcherFactory],
+    view: WatchView,
+    pace: WatchPace,
+    *,
+    applies: bool,
+) -> None:
+    """Watch until cancelled. Ends connections, child processes and the lease on leaving.
+
+    Raises WorkspaceBusy where another watch has the workspace, UsageError for files that cannot be meant.
+    """
+    one = _Watch(desk, files, servers, view, pace, applies=applies)
+    try:
+        await one.run()
+    finally:
+        await one.close()
+
+
+class _Watch:
+    def __init__(
+        self,
+        desk: WatchDesk,
+        files: FileWatch,
+        servers: Callable[[Loaded], WatcherFactory],
+        view: WatchView,
+        pace: WatchPace,
+        *,
+        applies: bool,
+    ):
+        self._desk = desk
+        self._files = files
+        self._factory_of = servers
+        self._view = view
+        self._pace = pace
+        self._applies = applies
+        self._servers = ServersWatch(pace, self._on_server)
+        self._loaded: Loaded | None = None
+        self._holds = False
+        self._lease: Lease | None = None
+        self._serial: int | None = None
+        self._wanted = asyncio.Event()
+        self._causes: set[Cause] = set()
+        self._shown: str | None = None
+        self._given_up: str | None = None
+        self._trouble: tuple[str, str] | None = None
+
+    async def run(self) -> None:
+        loops = [self._read_files(), self._make_plans(), self._look_at_database()]
+        if self._pace.interval is not None:
+            loops.append(self._list_again(self._pace.interval))
+        tasks = [asyncio.create_task(each) for each in loops]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for each in done:
+                each.result()
+        finally:
+            for each in tasks:
+                each.cancel()
+            await asyncio.wait(tasks)
+
+    async def close(self) -> None:
+        await self._servers.close()
+        if self._lease is not None:
+            # It ends by itself where the database is out of reach.
+            with suppress(RemitError):
+                await asyncio.to_thread(self._desk.release, self._lease)
+
+    # --- what happens -------------------------------------------------------------------------------------------------
+
+    async def _read_files(self) -> None:
+        async for result in self._files.readings():
+            if isinstance(result, Rejected):
+                self._holds = False
+                self._view.rejected(result)
+                continue
+            await self._take_lease(result)
+            self._loaded, self._holds = result, True
+            self._view.files(result)
+            self._servers.follow(result.desired, await self._eras(result), self._factory_of(result))
+            self._want(Cause.FILES if self._shown else Cause.START)
+
+    async def _eras(self, loaded: Loaded) -> Mapping[str, Era]:
+        try:
+            return await asyncio.to_thread(self._desk.eras, loaded)
+        except StoreError:
+            # Only a hint where to begin; the plan tells what is the matter.
+            return {}
+
+    def _on_server(self, state: ServerState) -> None:
+        self._view.server(state)
+        self._want(Cause.SERVER)
+
+    async def _list_again(self, seconds: float) -> None:
+        while True:
+            await asyncio.sleep(seconds)
+            self._files.look()
+            self._servers.list_all()
+            self._want(Cause.INTERVAL)
+
+    async def _look_at_database(self) -> None:
+        """Renew the lease, and see whether somebody else applied or the database is back."""
+        loop, renewed = asyncio.get_running_loop(), 0.0
+        while True:
+            await asyncio.sleep(min(self._pace.database_tick, self._pace.lease / 3))
+            if self._loaded is None:
+                continue
+            try:
+                serial = await asyncio.to_thread(self._desk.serial, self._loaded)
+                if loop.time() - renewed >= self._pace.lease / 3:
+                    await self._renew(self._loaded)
+                    renewed = loop.time()
+            except StoreError as error:
+                self._in_the_way(error)
+                continue
+            if self._trouble is not None or serial != self._serial:
+                self._want(Cause.DATABASE)
+
+    async def _renew(self, loaded: Loaded) -> None:
+        if self._lease is None or not await asyncio.to_thread(self._desk.renew, self._lease):
+            # Taken over while this process slept: whoever holds it is named. Free again: nobody acted meanwhile.
+            self._lease = None
+            await self._take_lease(loaded)
+
+    async def _take_lease(self, loaded: Loaded) -> None:
+        lease = self._lease
+        if lease is not None and lease.workspace == loaded.desired.workspace:
+            return
+        try:
+            if lease is not None:
+                self._lease = None
+                await asyncio.to_thread(self._desk.release, lease)
+            self._lease = await asyncio.to_thread(self._desk.take, loaded)
+        except StoreError as error:
+            self._in_the_way(error)
+
+    def _in_the_way(self, error: RemitError) -> None:
+        """Tell an error that will be tried again, once. Raises it where this watch must end."""
+        if error.code in _OURS_NO_MORE:
+            raise error
+        told = (error.code, error.message)
+        if told != self._trouble:
+            self._trouble = told
+            self._view.trouble(error)
+
+    # --- plans --------------------------------------------------------------------------------------------------------
+
+    def _want(self, cause: Cause) -> None:
+        self._causes.add(cause)
+        self._wanted.set()
+
+    async def _make_plans(self) -> None:
+        while True:
+            await self._wanted.wait()
+            await self._answers()
+            # A person who saved a file waits for an answer, whatever else happened at the same moment.
+            cause = next(each for each in Cause if each in self._causes)
+            self._causes.clear()
+            self._wanted.clear()
+            if self._loaded is not None:
+                await self._plan(self._loaded, cause)
+
+    async def _answers(self) -> None:
+        """Give servers that nothing is known of a moment, so that one change is one plan."""
+        clock = asyncio.get_running_loop().time
+        until = clock() + (self._pace.answers if self._shown else self._pace.first_answers)
+        while self._is_waiting() and clock() < until:
+            self._wanted.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(until - clock()):
+                    await self._wanted.wait()
+
+    def _is_waiting(self) -> bool:
+        return not all(state.is_known for state in self._servers.states().values())
+
+    async def _plan(self, loaded: Loaded, cause: Cause) -> None:
+        try:
+            self._serial = await asyncio.to_thread(self._desk.serial, loaded)
+            planned = await asyncio.to_thread(self._desk.plan, loaded, KnownAnswers(self._servers.states()))
+        except RemitError as error:
+            self._in_the_way(error)
+            return
+        if self._trouble is not None:
+            self._trouble = None
+            self._view.mended()
+        shown = _fingerprint(planned.document)
+        is_news, self._shown = shown != self._shown, shown
+        self._view.plan(planned.document, cause, is_news=is_news)
+        if self._applies and self._is_due(planned):
+            await self._apply(loaded, planned)
+
+    def _is_due(self, planned: Planned) -> bool:
+        plan = planned.report.plan
+        if not plan.operations or plan.vetoes or planned.document["digest"] == self._given_up:
+            return False
+        return self._holds and self._lease is not None and not self._is_waiting()
+
+    async def _apply(self, loaded: Loaded, planned: Planned) -> None:
+        # Where the files changed, they are about to be read, and there will be another plan.
+        if not await self._files.lasted() or not self._holds or self._loaded is not loaded:
+            return
+        try:
+            applied = await asyncio.to_thread(self._desk.apply, planned, self._lease)
+        except PlanStale:
+            self._want(Cause.DATABASE)
+            return
+        except StoreError as error:
+            self._in_the_way(error)
+            return
+        if applied.failures or applied.vetoes:
+            # The same would fail the same way; what changes makes another digest.
+            self._given_up = planned.document["digest"]
+        self._view.applied(applied, planned.document)
+        self._want(Cause.DATABASE)
+
+
+def _fingerprint(document: PlanDocument) -> str:
+    """What a reader would notice of a plan: all but times, wordings and where things stand in the file."""
+    return sha256_hex(
+        document["digest"],
+        str(document["complete"]),
+        *(f"{each['code']} {each['address']}" for each in document["problems"]),
+        *(f"{each['kind']} {each['address']} {each['detail']}" for each in document["drift"]),
+        *(f"{each['reason']} {each['address']}" for each in document["deferred"]),
+        *(f"{each['status']} {each['server']}" for each in document["discovery"]),
+    )
