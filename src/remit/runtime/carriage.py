@@ -123,7 +123,7 @@ class Carriage:
             if sent.attempts >= _MOST_SENT or not is_worth_repeating(
                 answer, side_effecting=tool.attachment.envelope.side_effecting
             ):
-                return answer
+                return _with_limit_named(answer, case)
             sent.renewed = sent.renewed or (isinstance(answer, RemoteFault) and answer.session_lost)
             checked = await recheck()
             if isinstance(checked, Deny):
@@ -180,6 +180,15 @@ def _too_late(case: Case) -> RemoteFault:
     seconds = call_seconds(case.tool, case.call)
     message = f"{case.facts.server}: the time of this call ({seconds:g} s) was over before it could be sent"
     return RemoteFault(code=FailureCode.TIMEOUT_ABSOLUTE, message=message, delivery=Delivery.NOT_SENT)
+
+
+def _with_limit_named(answer: RemoteAnswer, case: Case) -> RemoteAnswer:
+    """A limit in the words of who set it: the connection knows only what was left of it when the call went out."""
+    if not isinstance(answer, RemoteFault) or answer.code is not FailureCode.TIMEOUT_ABSOLUTE:
+        return answer
+    where = f"server {case.facts.server!r}, tool {case.facts.remote_name!r}"
+    limit = f"no answer within {call_seconds(case.tool, case.call):g} s, the limit of the whole call"
+    return replace(answer, message=f"{where}: {limit}")
 
 
 def _with_note(result: ToolResultEnvelope, **notes: str) -> ToolResultEnvelope:

@@ -133,14 +133,16 @@ class GovernedExecutor:
         self, executor: McpToolExecutor, call: ToolCallEnvelope, arguments: Arguments, started: float
     ) -> Case:
         grants = await self._with.grants.of(self._run.assistant)
-        tool = grants.tool(executor.tool) or executor.tool
 
         def facts() -> CallFacts:
-            action_id, at = self._with.new_id(), self._with.clock()
+            action_id, at, tool = self._with.new_id(), self._with.clock(), grants.tool(executor.tool) or executor.tool
             return call_facts(self._run, call, tool, grants, arguments, action_id=action_id, at=at)
 
         with self._with.watch.watching(self._run.run_id) as watched:
             try:
+                if (granted := grants.tool(executor.tool)) is None or executor.known(granted) is None:
+                    # The first look at a server opens a connection or starts a program: not for what is suspended by now.
+                    grants = await self._with.grants.newest(self._run.assistant)
                 decision, session = await self._gate(executor, call, arguments, grants, started)
             except asyncio.CancelledError:
                 if not watched.only_by_run():
@@ -148,6 +150,7 @@ class GovernedExecutor:
                     self._with.journal.refuse(_given_up(facts()))
                     raise
                 decision, session = Deny(FailureCode.RUN_OVER, "the run was cancelled; nothing goes out any more"), None
+        tool = grants.tool(executor.tool) or executor.tool
         return Case(
             call=call, arguments=arguments, grants=grants, tool=tool, decision=decision, facts=facts(), session=session
         )

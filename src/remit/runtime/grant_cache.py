@@ -55,6 +55,7 @@ class GrantCache:
         self._owner = owner
         self._grants: dict[str, HeldGrants] = {}
         self._loading: dict[str, asyncio.Task[Grants | None]] = {}
+        self._asking: dict[str, asyncio.Task[Stamp | None]] = {}
 
     def assistants_changed(self, owner: str, assistants: Sequence[str]) -> None:
         """Forget what is cached about these assistants."""
@@ -69,9 +70,22 @@ class GrantCache:
     async def newest(self, assistant: str) -> HeldGrants:
         """The grants as they are recorded now: what a run is composed from and a listing shows. Raises as `of`."""
         held = self._grants.get(assistant)
-        if held is not None and await asyncio.to_thread(self._source.stamp, self._owner, assistant) != held.stamp:
+        if held is not None and await self._stamp(assistant) != held.stamp:
             self.moved(held)
         return await self.of(assistant)
+
+    async def _stamp(self, assistant: str) -> Stamp | None:
+        # One question for all who came before it began: a start with a hundred calls is no hundred connections to the
+        # database. What is under way already may have read what was true before its caller came.
+        under_way = self._asking.get(assistant)
+        if under_way is not None:
+            await asyncio.wait({under_way})
+        asking = self._asking.get(assistant)
+        if asking is None:
+            asking = asyncio.create_task(asyncio.to_thread(self._source.stamp, self._owner, assistant))
+            self._asking[assistant] = asking
+            asking.add_done_callback(lambda _: self._asking.pop(assistant, None))
+        return await asyncio.shield(asking)
 
     async def of(self, assistant: str) -> HeldGrants:
         """The grants of an assistant as they were read last. Raises UsageError for an unknown one (fail closed), StoreError."""

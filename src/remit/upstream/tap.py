@@ -25,6 +25,8 @@ from remit.upstream.recorder import Recorder
 from remit.upstream.tickets import ACKNOWLEDGED, CANCELLED, PROGRESS
 
 _LIST_CHANGED = "notifications/tools/list_changed"
+_META = frozenset({"progressToken", "traceparent", "tracestate"})
+_MCP_META = "io.modelcontextprotocol/"
 
 __all__ = ["ReadSide", "ReadTap", "WriteSide", "WriteTap"]
 
@@ -146,6 +148,8 @@ class WriteTap:
     async def send(self, item: SessionMessage, /) -> None:
         """Record a message, then hand it over: an answer can never be recorded before its request."""
         message = item.message
+        if isinstance(message, JSONRPCRequest):
+            _leave_only_ours(message)
         self._recorder.message(Direction.SENT, message)
         ticket = self._recorder.tickets.running(message.id) if isinstance(message, JSONRPCRequest) else None
         if ticket is not None:
@@ -172,3 +176,12 @@ class WriteTap:
         exc_tb: TracebackType | None,
     ) -> bool | None:
         await self.aclose()
+
+
+def _leave_only_ours(request: JSONRPCRequest) -> None:
+    # The SDK lets every propagator of the host write here: its baggage may name tenants and users.
+    meta = (request.params or {}).get("_meta")
+    if isinstance(meta, dict):
+        foreign = [key for key in cast("dict[str, object]", meta) if key not in _META and not key.startswith(_MCP_META)]
+        for key in foreign:
+            del meta[key]
