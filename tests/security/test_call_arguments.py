@@ -7,6 +7,7 @@ from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 import pytest
+from opentelemetry import baggage, context
 
 from remit.core.calls import ActionState
 from remit.runtime.abi import HandOff, ToolResultEnvelope
@@ -324,11 +325,23 @@ def test_input_52_what_goes_out_beside_the_arguments_is_remits_alone(live: Live)
     assert [result.code for result in results] == [None, None, None, "invalid_arguments"]
     calls = [*live.calls("http"), *live.calls("stdio")]
     assert [set(call) for call in calls] == [{"name", "arguments", "_meta"}] * 3
-    assert {key for call in calls for key in call["_meta"]} == OURS
+    # A host that traces its own work has its span named beside ours.
+    assert {key for call in calls for key in call["_meta"]} - {"traceparent"} == OURS
+    assert "00-nonsense" not in str([call["_meta"] for call in calls])
     assert all(isinstance(call["_meta"]["progressToken"], int) for call in calls)
     # What a caller calls _meta is an argument; what a server says of itself is handed on and comes back to nobody.
     assert [call["arguments"] for call in calls] == [{"_meta": SMUGGLED}, {}, {"_meta": SMUGGLED}]
     assert results[2].metadata["mcp_meta"] == SMUGGLED
+
+
+def test_input_52_the_baggage_of_the_host_stays_with_the_host(live: Live) -> None:
+    token = context.attach(baggage.set_baggage("tenant", PLANTED))
+    try:
+        results, _ = live.called(("http__echo", "{}"), ("stdio__echo", "{}"))
+    finally:
+        context.detach(token)
+    assert [result.code for result in results] == [None, None]
+    assert PLANTED not in f"{live.messages('http')} {live.messages('stdio')} {live.http.seen}"
 
 
 def test_input_52_progress_under_a_token_that_is_not_the_calls_reaches_nobody(live: Live) -> None:
