@@ -31,6 +31,7 @@ _COMMANDS = {
     "drift": "Show what moved without a commit.",
     "explain": "Explain a code that an error, a problem or a finding carries.",
     "history": "Show what was applied, when and by whom.",
+    "import": "Read servers from the configurations of MCP clients.",
     "init": "Write a first mcp.yaml here and create the embedded database.",
     "plan": "Show what apply would do; writes nothing.",
     "resume": "End a suspension.",
@@ -41,8 +42,12 @@ _COMMANDS = {
     "suspend": "Deny every call of a server, an assistant or a tool at once.",
     "trace": "Show what went over the wire in one turn.",
     "validate": "Check mcp.yaml: no network, no secrets, no database.",
+    "watch": "Plan whenever the files or a server change; with --apply, apply what the file asks for.",
 }
 """Every command and its line in the help. A command's module is imported when it runs, or when its own help is asked for."""
+
+_MODULES = {"import": "import_servers"}
+"""Commands whose name can be no module's."""
 
 INTERRUPTED = 130
 _SIGNALLED = 128
@@ -58,7 +63,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        module = import_module(f"remit.cli.commands.{cmd_name}")
+        module = import_module(f"remit.cli.commands.{_MODULES.get(cmd_name, cmd_name)}")
         command: click.Command = module.command
         return command
 

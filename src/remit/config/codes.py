@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from remit.config.import_codes import IMPORT_CODES
 from remit.config.lock_codes import LOCK_CODES
 from remit.core.codes import Explanation
 
@@ -318,5 +319,14 @@ _ASSISTANTS: Mapping[str, Explanation] = {
     ),
 }
 
-CODES: Mapping[str, Explanation] = {**_FILE, **_COMPOSITION, **_YAML, **_SHAPE, **_SERVERS, **_ASSISTANTS, **LOCK_CODES}
+CODES: Mapping[str, Explanation] = {
+    **_FILE,
+    **_COMPOSITION,
+    **_YAML,
+    **_SHAPE,
+    **_SERVERS,
+    **_ASSISTANTS,
+    **LOCK_CODES,
+    **IMPORT_CODES,
+}
 """Every code that a `Diagnostic` of this package carries."""

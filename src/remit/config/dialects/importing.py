@@ -35,7 +35,7 @@ from remit.config.nodes import MapNode, Node, Scalar
 from remit.config.servers import derive_namespace
 from remit.config.yaml_nodes import parse_yaml_documents
 from remit.core.addresses import server_address
-from remit.core.desired import ConfigFile
+from remit.core.desired import ConfigFile, DesiredServer
 from remit.core.diagnostics import Diagnostic, Severity, Source
 from remit.core.identity import identity_key_of
 from remit.core.references import EnvReference, parse_references
@@ -56,8 +56,13 @@ _USED = re.compile(
 )
 
 
-def import_files(paths: Sequence[Path], *, dialect: Dialect | None = None) -> Imports:
-    """Read files in the order given. A file or an entry that cannot be read is an error beside what came out of the others."""
+def import_files(
+    paths: Sequence[Path], *, dialect: Dialect | None = None, beside: Sequence[DesiredServer] = ()
+) -> Imports:
+    """Read files in the order given. A file or an entry that cannot be read is an error beside what came out of the others.
+
+    `beside` are servers of an mcp.yaml: nothing comes out that has the name or the endpoint of one of them.
+    """
     findings = Findings({})
     documents = [(path, document) for path in paths if (document := read_document(path, findings))]
     literals = Literals(taken={name for _, document in documents for name in _names_in(document.text)})
@@ -71,7 +76,7 @@ def import_files(paths: Sequence[Path], *, dialect: Dialect | None = None) -> Im
         dialects[document.file] = known.name
         found += _servers(document, known, literals, findings)
     scrubbed = [_scrubbed(server, literals) for server in found]
-    servers = tuple(_Fitting(findings).servers(scrubbed))
+    servers = tuple(_Fitting(findings, beside).servers(scrubbed))
     if not servers and not findings.rejecting:
         _nothing(documents, findings)
     return Imports(
@@ -200,11 +205,12 @@ class _Fitting:
     """Takes servers one after the other, each only if it can stand in mcp.yaml beside those before it."""
 
     findings: Findings
+    beside: Sequence[DesiredServer]
 
     def servers(self, found: Iterable[ImportedServer]) -> Iterator[ImportedServer]:
         taken: dict[str, ImportedServer] = {}
         endpoints: dict[str, ImportedServer] = {}
-        namespaces: set[str] = set()
+        namespaces = {server.namespace for server in self.beside}
         for server in found:
             fitting = self._loadable(self._named(server, namespaces))
             if fitting is None:
@@ -253,6 +259,21 @@ class _Fitting:
     def _forward(self, refused: Diagnostic, server: ImportedServer) -> None:
         message = f"the entry cannot stand in mcp.yaml: {refused.message}"
         self._add(refused.code, server, message, refused.hint, Severity.ERROR)
+
+    def _there(self, server: ImportedServer, endpoint: str) -> bool:
+        """Whether mcp.yaml has the name or the endpoint already, which is reported and left as it is."""
+        for other in self.beside:
+            named = other.name.casefold() == server.name.casefold()
+            reached = identity_key_of(other.endpoint, None) == endpoint
+            if not named and not reached:
+                continue
+            what = "it" if named and reached else "another server of this name" if named else "its endpoint"
+            message = f"{what} stands in {other.source} already, as `{other.name}`; the file was left as it is there"
+            severity = Severity.NOTE if named and reached else Severity.ERROR
+            hint = None if named and reached else "rename one of the two, or delete one"
+            self._add("already-declared", server, message, hint, severity)
+            return True
+        return False
 
     def _free(self, server: ImportedServer, taken: Mapping[str, ImportedServer]) -> bool:
         other = taken.get(slug_of(server.declared))

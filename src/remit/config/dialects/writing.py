@@ -13,7 +13,7 @@ from remit.config.nodes import Kind, kind_of
 from remit.core.identity import Transport
 from remit.render.escape import escape_character, is_visible
 
-__all__ = ["assistant_lines", "mcp_text", "selection_lines", "server_lines", "yaml_text"]
+__all__ = ["assistant_lines", "comment_lines", "mcp_text", "selection_lines", "server_lines", "yaml_text"]
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./@+-]*\Z")
 _WORDS_OF_1_1 = frozenset({"y", "yes", "n", "no", "on", "off"})
@@ -42,9 +42,14 @@ def mcp_text(servers: Sequence[ImportedServer], *, workspace: str, assistant: st
 def server_lines(server: ImportedServer, *, indent: int, assistant: str | None) -> list[str]:
     """One entry of `mcp.servers`, its comments before it; `indent` is the column of its dash."""
     pairs = list(_pairs(server))
-    comments = [f"# {_comment(each)}" for each in _comments(server, assistant)]
+    comments = [f"# {each}" for each in comment_lines(server, assistant)]
     entry = [f"- {pairs[0]}", *(f"  {pair}" for pair in pairs[1:])]
     return [" " * indent + line for line in [*comments, *entry]]
+
+
+def comment_lines(server: ImportedServer, assistant: str | None) -> list[str]:
+    """What the source says of a server and mcp.yaml has no key for, a printable line each."""
+    return [_comment(each) for each in _comments(server, assistant)]
 
 
 def assistant_lines(assistant: str, servers: Iterable[ImportedServer], *, indent: int) -> list[str]:

@@ -1,0 +1,95 @@
+"""What an import came to, as JSON for machines.
+
+Decides the shape only; no value of a source stands in it that is not in the mcp.yaml text too.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TypedDict
+
+from remit.config.dialects.model import ImportedServer, Imports
+from remit.render.diagnostics import DiagnosticsDocument, diagnostics_document, source_document
+from remit.render.shapes import SourceDocument
+
+__all__ = ["ImportDocument", "ServerDocument", "VariableDocument", "import_document"]
+
+
+class ServerDocument(TypedDict):
+    """One server. Timeouts are seconds; `include` is null where the source has no allow-list; `notes` are its comments."""
+
+    name: str
+    declared_name: str
+    namespace: str | None
+    dialect: str
+    source: SourceDocument | None
+    transport: str
+    command: list[str]
+    program: list[str]
+    url: str | None
+    env: Mapping[str, str]
+    headers: Mapping[str, str]
+    env_files: list[str]
+    cwd: str | None
+    enabled: bool
+    instance: str | None
+    timeout_seconds: float | None
+    start_timeout_seconds: float | None
+    include: list[str] | None
+    exclude: list[str]
+    notes: list[str]
+
+
+class VariableDocument(TypedDict):
+    """A variable that must be set, and who uses it; `secret` is false only where the source says that it holds none."""
+
+    name: str
+    secret: bool
+    servers: list[str]
+
+
+class ImportDocument(DiagnosticsDocument):
+    """An import. `written` names the servers that a file got, `file` is that file; null where nothing was to be written."""
+
+    dialects: Mapping[str, str]
+    servers: list[ServerDocument]
+    variables: list[VariableDocument]
+    file: str | None
+    written: list[str]
+
+
+def import_document(imports: Imports, *, file: str | None, written: Sequence[str]) -> ImportDocument:
+    """The document of an import; `dialects` is by file."""
+    return {
+        **diagnostics_document(imports.diagnostics),
+        "dialects": imports.dialects,
+        "servers": [_server(each) for each in imports.servers],
+        "variables": [
+            {"name": each.name, "secret": each.secret, "servers": list(each.servers)} for each in imports.variables
+        ],
+        "file": file,
+        "written": list(written),
+    }
+
+
+def _server(server: ImportedServer) -> ServerDocument:
+    return {
+        "name": server.name,
+        "declared_name": server.declared,
+        "namespace": server.namespace,
+        "dialect": server.dialect,
+        "source": source_document(server.source),
+        "transport": server.transport.value,
+        "command": list(server.command),
+        "program": list(server.program),
+        "url": server.url,
+        "env": server.env,
+        "headers": server.headers,
+        "env_files": list(server.env_files),
+        "cwd": server.cwd,
+        "enabled": server.enabled,
+        "instance": server.instance,
+        "timeout_seconds": server.timeout_seconds,
+        "start_timeout_seconds": server.start_timeout_seconds,
+        "include": None if server.include is None else list(server.include),
+        "exclude": list(server.exclude),
+        "notes": list(server.notes),
+    }
