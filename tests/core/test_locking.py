@@ -1,0 +1,223 @@
+"""What `remit lock` writes, how a change of it is told, and what a check without servers finds."""
+
+from dataclasses import replace
+
+import pytest
+
+from remit.core.addresses import address_of
+from remit.core.definition import Definition
+from remit.core.desired import Desired
+from remit.core.identity import ProviderName
+from remit.core.live import Live, Observation, Unreachable, UnreachableReason
+from remit.core.lock import Lock, LockedTool
+from remit.core.lock_review import check_lock, lock_changes
+from remit.core.locking import LockDraft, draft_lock
+from remit.core.planner import PlanRequest
+from remit.core.recorded import Recorded
+from tests.states import (
+    assistant,
+    attachment,
+    definition,
+    desired,
+    listed,
+    locked,
+    plan,
+    recorded,
+    recorded_assistant,
+    registration,
+    select,
+    server,
+    whole_change,
+)
+
+GITHUB, FILES = server("github"), server("files")
+KNOWN, OPS = registration(GITHUB), recorded_assistant()
+A, B = definition("Finds A."), definition("Finds B.")
+DOWN = Unreachable(reason=UnreachableReason.REFUSED, detail="connection refused")
+BY_NAME = desired(GITHUB, assistant("ops", select("github", "search")))
+BY_GLOB = desired(GITHUB, assistant("ops", select("github", "*")))
+NOTHING = Recorded()
+
+
+def drafted(
+    wanted: Desired, known: Recorded, live: Live, old: Lock | None = None, *, scope: frozenset[str] | None = None
+) -> LockDraft:
+    return draft_lock(wanted, known, live, PlanRequest(diff=whole_change, lock=old, scope=scope), None)
+
+
+def entry(alias: str, approved: Definition = A) -> LockedTool:
+    return LockedTool(alias=ProviderName(alias), definition=approved)
+
+
+def test_a_glob_is_spelled_out() -> None:
+    draft = drafted(BY_GLOB, NOTHING, {"github": listed(read=B, search=A)})
+    assert (draft.lock, draft.unlisted) == (locked("github", read=B, search=A), ())
+
+
+def test_every_assistant_has_its_own_entries() -> None:
+    wanted = desired(GITHUB, assistant("dev", select("github", "read")), assistant("ops", select("github", "search")))
+    draft = drafted(wanted, NOTHING, {"github": listed(read=B, search=A)})
+    assert draft.lock == Lock(
+        assistants={
+            "dev": {"github": {"read": entry("github__read", B)}},
+            "ops": {"github": {"search": entry("github__search")}},
+        }
+    )
+
+
+def test_what_is_not_selected_leaves_the_lock() -> None:
+    old = locked("github", read=B, search=A)
+    assert drafted(BY_NAME, NOTHING, {"github": listed(read=B, search=A)}, old).lock == locked("github", search=A)
+    assert drafted(BY_NAME, NOTHING, {"github": DOWN}, old).lock == locked("github", search=A)
+    assert drafted(desired(GITHUB), NOTHING, {"github": listed("read")}, old).lock == Lock()
+
+
+def test_an_entry_holds_what_the_server_lists_now_and_not_what_was_approved() -> None:
+    known = recorded(KNOWN, OPS, attachment(KNOWN, "search", A))
+    assert drafted(BY_NAME, known, {"github": listed(search=B)}, locked("github", search=A)).lock == locked(
+        "github", search=B
+    )
+
+
+def test_a_server_that_cannot_be_listed_keeps_its_entries_and_is_named() -> None:
+    old = locked("github", search=A, read=B)
+    draft = drafted(BY_GLOB, NOTHING, {"github": DOWN}, old)
+    assert (draft.lock, draft.unlisted) == (old, ("github",))
+
+
+def test_a_server_that_cannot_be_listed_gets_entries_of_what_is_in_service() -> None:
+    known = recorded(KNOWN, OPS, attachment(KNOWN, "search", A, alias="old_name"))
+    draft = drafted(BY_GLOB, known, {"github": DOWN})
+    assert draft.lock == Lock(assistants={"ops": {"github": {"search": entry("old_name")}}})
+
+
+def test_a_server_out_of_scope_keeps_its_entries_and_is_not_missed() -> None:
+    wanted = desired(GITHUB, FILES, assistant("ops", select("github", "*"), select("files", "*")))
+    old = Lock(
+        assistants={"ops": {"github": {"search": entry("github__search")}, "files": {"read": entry("files__read")}}}
+    )
+    draft = drafted(wanted, NOTHING, {"github": listed(search=B)}, old, scope=frozenset({"github"}))
+    assert draft.lock == Lock(
+        assistants={"ops": {"github": {"search": entry("github__search", B)}, "files": {"read": entry("files__read")}}}
+    )
+    assert draft.unlisted == ()
+
+
+def test_a_disabled_server_keeps_its_entries_and_is_not_missed() -> None:
+    off = replace(GITHUB, enabled=False)
+    draft = drafted(desired(off, assistant("ops", select("github", "*"))), NOTHING, {}, locked("github", search=A))
+    assert (draft.lock, draft.unlisted) == (locked("github", search=A), ())
+
+
+@pytest.mark.parametrize(
+    ("wanted", "known", "live", "stays"),
+    [
+        (BY_NAME, NOTHING, listed("other"), True),
+        (BY_GLOB, NOTHING, listed("other"), False),
+        (BY_GLOB, recorded(KNOWN, OPS, attachment(KNOWN, "search", A)), listed("other"), True),
+        (BY_GLOB, NOTHING, listed("other", quarantined=["search"]), True),
+    ],
+    ids=["named", "under a glob and unused", "under a glob and attached", "quarantined"],
+)
+def test_a_tool_that_left_its_listing_stays_locked_while_the_file_names_it_or_it_serves(
+    wanted: Desired, known: Recorded, live: Observation, *, stays: bool
+) -> None:
+    draft = drafted(wanted, known, {"github": live}, locked("github", search=A))
+    tools = draft.lock.of_assistant("ops").get("github", {})
+    assert (tools.get("search") == entry("github__search")) == stays
+
+
+def test_aliases_are_kept_declared_before_recorded_before_locked_before_computed() -> None:
+    live: Live = {"github": listed(search=A)}
+    attached = recorded(KNOWN, OPS, attachment(KNOWN, "search", A, alias="recorded_name"))
+    declaring = desired(GITHUB, assistant("ops", select("github", "search", aliases={"search": "declared_name"})))
+    old = Lock(assistants={"ops": {"github": {"search": entry("locked_name")}}})
+    names = [
+        [tool.alias for *_, tool in drafted(wanted, known, live, before).lock.tools()]
+        for wanted, known, before in (
+            (declaring, attached, old),
+            (BY_NAME, attached, old),
+            (BY_NAME, NOTHING, old),
+            (BY_NAME, NOTHING, None),
+        )
+    ]
+    assert names == [["declared_name"], ["recorded_name"], ["locked_name"], ["github__search"]]
+
+
+def test_what_is_drafted_fits_the_file_and_lets_everything_through() -> None:
+    wanted = desired(GITHUB, assistant("ops", select("github", "read", "s*")))
+    known = recorded(KNOWN, OPS, attachment(KNOWN, "search", A))
+    live: Live = {"github": listed(search=B, second=A, read=B)}
+    lock = drafted(wanted, known, live).lock
+    made = plan(wanted, known, live, lock=lock)
+    assert check_lock(wanted, lock) == ()
+    assert [(each.op.value, address_of(each)) for each in made.operations] == [
+        ("attach", "assistant.ops/github__read"),
+        ("attach", "assistant.ops/github__second"),
+        ("refresh", "assistant.ops/github__search"),
+    ]
+    assert (made.held, made.drift, made.problems) == ((), (), ())
+
+
+# --- differences -------------------------------------------------------------------------------------------------------
+
+
+def test_a_change_of_a_lock_is_told_in_the_operations_of_a_plan() -> None:
+    before = Lock(
+        assistants={
+            "ops": {
+                "github": {
+                    "gone": entry("github__gone"),
+                    "search": entry("github__search"),
+                    "same": entry("github__same"),
+                }
+            }
+        }
+    )
+    after = Lock(
+        assistants={
+            "ops": {
+                "github": {"read": entry("github__read"), "search": entry("find", B), "same": entry("github__same")}
+            }
+        }
+    )
+    changes = lock_changes(before, after, BY_GLOB, whole_change)
+    assert [(each.op.value, address_of(each)) for each in changes] == [
+        ("detach", "assistant.ops/github__gone"),
+        ("attach", "assistant.ops/github__read"),
+        ("rename_alias", "assistant.ops/github__search"),
+        ("refresh", "assistant.ops/github__search"),
+    ]
+
+
+def test_two_equal_locks_have_no_change() -> None:
+    assert lock_changes(locked("github", search=A), locked("github", search=A), BY_NAME, whole_change) == ()
+
+
+# --- the check ---------------------------------------------------------------------------------------------------------
+
+
+def codes(wanted: Desired, lock: Lock) -> list[tuple[str, str | None]]:
+    return [(each.code, each.address) for each in check_lock(wanted, lock)]
+
+
+def test_a_name_without_an_entry_is_found_and_a_glob_is_not() -> None:
+    assert codes(BY_NAME, Lock()) == [("lock-incomplete", "tool.github/search")]
+    assert codes(BY_GLOB, Lock()) == []
+
+
+def test_an_entry_that_nothing_selects_is_found() -> None:
+    found = [("lock-unselected", "assistant.ops/github__search")]
+    excluding = desired(GITHUB, assistant("ops", select("github", "*", exclude=["search"])))
+    assert codes(desired(GITHUB), locked("github", search=A)) == found
+    assert codes(excluding, locked("github", search=A)) == found
+
+
+def test_an_alias_that_the_file_declares_otherwise_is_found() -> None:
+    declaring = desired(GITHUB, assistant("ops", select("github", "search", aliases={"search": "find"})))
+    assert codes(declaring, locked("github", search=A)) == [("lock-alias", "tool.github/search")]
+
+
+def test_two_entries_of_one_name_are_found() -> None:
+    both = Lock(assistants={"ops": {"github": {"read": entry("Find"), "search": entry("find")}}})
+    assert codes(BY_GLOB, both) == [("lock-alias", "assistant.ops/find")]
