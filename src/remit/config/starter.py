@@ -6,14 +6,17 @@ touches nothing) and holds a working example to uncomment. `validate` passes it 
 
 import re
 
-__all__ = ["starter_text", "workspace_from"]
+__all__ = ["schema_lines", "starter_text", "workspace_from"]
 
 _SCHEMA_PATH = "schemas/mcp.schema.json"
 
-_TEXT = """\
+_SCHEMA_LINES = """\
 # yaml-language-server: $schema={schema}
 # $schema: {schema}
 
+"""
+
+_TEXT = """\
 # What assistants may use of which MCP servers. `remit validate` checks this file, `remit plan` shows what it would do.
 version: 1
 workspace: {workspace}
@@ -43,7 +46,12 @@ workspace: {workspace}
 
 def starter_text(folder: str, *, schema: str = _SCHEMA_PATH) -> str:
     """The starter for a folder of this name; `schema` is the path or URL of the JSON schema for editors."""
-    return _TEXT.format(schema=schema, workspace=workspace_from(folder), assistant="ops")
+    return schema_lines(schema) + _TEXT.format(workspace=workspace_from(folder), assistant="ops")
+
+
+def schema_lines(schema: str = _SCHEMA_PATH) -> str:
+    """The comments by which editors find the JSON schema: the first for most of them, the second for those of JetBrains."""
+    return _SCHEMA_LINES.format(schema=schema)
 
 
 def workspace_from(folder: str) -> str:

@@ -77,7 +77,7 @@ def import_files(
         found += _servers(document, known, literals, findings)
     scrubbed = [_scrubbed(server, literals) for server in found]
     servers = tuple(_Fitting(findings, beside).servers(scrubbed))
-    if not servers and not findings.rejecting:
+    if not found and not findings.rejecting:
         _nothing(documents, findings)
     return Imports(
         servers=servers,
@@ -212,19 +212,17 @@ class _Fitting:
         endpoints: dict[str, ImportedServer] = {}
         namespaces = {server.namespace for server in self.beside}
         for server in found:
-            fitting = self._loadable(self._named(server, namespaces))
-            if fitting is None:
+            endpoint = self._endpoint(server)
+            if endpoint is None or self._there(server, endpoint) or not self._free(server, taken):
                 continue
-            candidate, endpoint = fitting
-            if (
-                not self._free(candidate, taken)
-                or (candidate := self._apart(candidate, endpoints.get(endpoint))) is None
-            ):
+            alone = self._apart(server, endpoints.get(endpoint))
+            if alone is None:
                 continue
-            taken[slug_of(candidate.declared)] = candidate
-            endpoints.setdefault(endpoint, candidate)
-            namespaces.add(candidate.namespace or candidate.name)
-            yield candidate
+            named = self._named(alone, namespaces)
+            taken[slug_of(named.declared)] = named
+            endpoints.setdefault(endpoint, named)
+            namespaces.add(named.namespace or named.name)
+            yield named
 
     def _named(self, server: ImportedServer, namespaces: set[str]) -> ImportedServer:
         """The server with a namespace of its own, None where its name is one."""
@@ -243,14 +241,14 @@ class _Fitting:
             self._add("namespace-derived", server, message, "give another `namespace` now: it stays", Severity.NOTE)
         return replace(server, namespace=free)
 
-    def _loadable(self, server: ImportedServer) -> tuple[ImportedServer, str] | None:
-        """The server and the key of its endpoint, or None, reported, where mcp.yaml would be refused with it."""
-        # The assistant is there so that the names of the tools are judged too.
-        text = mcp_text((server,), workspace="import", assistant="import")
+    def _endpoint(self, server: ImportedServer) -> str | None:
+        """The key of its endpoint, or None, reported, where mcp.yaml would be refused with the server in it."""
+        # The assistant is there so that the names of the tools are judged too; namespaces come later.
+        text = mcp_text((replace(server, namespace="import"),), workspace="import", assistant="import")
         loaded = load_texts([FileText(file=ConfigFile(path="mcp.yaml", sha256=""), text=text)], Path("/"))
         if isinstance(loaded, Loaded):
             [desired] = loaded.desired.servers
-            return server, identity_key_of(desired.endpoint, None)
+            return identity_key_of(desired.endpoint, None)
         for each in loaded.diagnostics:
             if each.severity is Severity.ERROR:
                 self._forward(each, server)
