@@ -7,6 +7,7 @@ id. Decides nothing else; imports what it composes only when it is asked for it,
 import asyncio
 import getpass
 import os
+import socket
 import subprocess
 import sys
 import uuid
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from remit.config.file_set import MAIN_FILE, FileSet
 from remit.core.definition import Definition
+from remit.core.leases import LeaseDesk, Watcher
 from remit.core.operations import Change
 from remit.core.ports import ServerLister, Store
 from remit.core.recorded import Recorded
@@ -27,6 +29,7 @@ from remit.errors import ConfigError, NoDatabase, UsageError
 if TYPE_CHECKING:
     from remit.config.loader import Loaded
     from remit.core.events import EventSink, ProtocolEvent
+    from remit.core.watch_ports import WatcherFactory
     from remit.runtime.runtime import GovernedRuntime
     from remit.store.governance import Governance
     from remit.store.location import Location
@@ -108,6 +111,25 @@ class Host:
         )
 
 
+    def watchers(self, base_dir: Path, sink: "EventSink") -> "WatcherFactory":
+        """Makes servers under watch for the configuration in a folder; parameters as those of `lister`."""
+        from remit.upstream.watching import McpWatchers
+
+        return McpWatchers(
+            environ=self.environ,
+            base_dir=base_dir,
+            python=self.python,
+            clock=self.clock,
+            new_id=self.new_id,
+            sink=sink,
+            trace_id=self.new_id(),
+        )
+
+    def watcher(self) -> Watcher:
+        """This process, as the holder of a lease."""
+        return Watcher(token=self.new_id(), host=socket.gethostname(), pid=os.getpid(), since=self.clock())
+
+
 def host_of(environ: Mapping[str, str] | None = None) -> Host:
     """The host this process runs on."""
     return Host(
@@ -153,6 +175,12 @@ class Database:
         from remit.store.database import open_store
 
         return open_store(self.location, new_id=self.host.new_id, clock=self.host.clock).governance()
+
+    def leases(self) -> LeaseDesk:
+        """Who watches which workspace. Raises NoDatabase, DatabaseVersion or DatabaseUnusable."""
+        from remit.store.database import open_store
+
+        return open_store(self.location, new_id=self.host.new_id, clock=self.host.clock).leases()
 
     def create_or_upgrade(self) -> str:
         """Create it, or bring its schema to this version; says which, in a word."""

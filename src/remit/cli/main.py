@@ -33,6 +33,7 @@ _COMMANDS = {
     "history": "Show what was applied, when and by whom.",
     "import": "Read servers from the configurations of MCP clients.",
     "init": "Write a first mcp.yaml here and create the embedded database.",
+    "lock": "Write mcp.lock: what every selected tool is now, for a review.",
     "plan": "Show what apply would do; writes nothing.",
     "resume": "End a suspension.",
     "runs": "List, show and cancel runs.",

@@ -20,7 +20,7 @@ from remit.core.leases import Lease
 from remit.core.live import Era, Listed, Unreachable
 from remit.core.ports import ListingTarget
 from remit.core.watch_ports import WatcherFactory
-from remit.errors import PlanStale, RemitError, StoreError
+from remit.errors import PlanStale, RemitError, StoreError, UsageError
 from remit.reconcile.applying import Applied, Planned
 from remit.reconcile.watch_files import FileWatch
 from remit.reconcile.watch_pace import WatchPace
@@ -101,8 +101,8 @@ class WatchDesk(Protocol):
         """The plan that comes out of the files, the database as it is now, and what the servers said."""
         ...
 
-    def apply(self, planned: Planned, lease: Lease | None) -> Applied:
-        """Carry a plan out as `--auto-approve` does. Raises PlanStale, WorkspaceBusy or another StoreError."""
+    def apply(self, planned: Planned, loaded: Loaded, lease: Lease | None) -> Applied:
+        """Carry a plan of these files out as `--auto-approve` does. Raises PlanStale, WorkspaceBusy or another StoreError."""
         ...
 
 
@@ -204,7 +204,7 @@ class _Watch:
     async def _eras(self, loaded: Loaded) -> Mapping[str, Era]:
         try:
             return await asyncio.to_thread(self._desk.eras, loaded)
-        except StoreError:
+        except RemitError:
             # Only a hint where to begin; the plan tells what is the matter.
             return {}
 
@@ -231,7 +231,7 @@ class _Watch:
                 if loop.time() - renewed >= self._pace.lease / 3:
                     await self._renew(self._loaded)
                     renewed = loop.time()
-            except StoreError as error:
+            except RemitError as error:
                 self._in_the_way(error)
                 continue
             if self._trouble is not None or serial != self._serial:
@@ -252,12 +252,12 @@ class _Watch:
                 self._lease = None
                 await asyncio.to_thread(self._desk.release, lease)
             self._lease = await asyncio.to_thread(self._desk.take, loaded)
-        except StoreError as error:
+        except RemitError as error:
             self._in_the_way(error)
 
     def _in_the_way(self, error: RemitError) -> None:
-        """Tell an error that will be tried again, once. Raises it where this watch must end."""
-        if error.code in _OURS_NO_MORE:
+        """Tell an error that will be tried again, once. Raises it where this watch must end, or cannot even begin."""
+        if error.code in _OURS_NO_MORE or (isinstance(error, UsageError) and self._shown is None):
             raise error
         told = (error.code, error.message)
         if told != self._trouble:
@@ -321,7 +321,7 @@ class _Watch:
         if not await self._files.lasted() or not self._holds or self._loaded is not loaded:
             return
         try:
-            applied = await asyncio.to_thread(self._desk.apply, planned, self._lease)
+            applied = await asyncio.to_thread(self._desk.apply, planned, loaded, self._lease)
         except PlanStale:
             self._want(Cause.DATABASE)
             return

@@ -1,0 +1,144 @@
+"""A watch as lines: for people, or one JSON object a line for programs.
+
+Decides what is told in full and what in a line: a plan is shown whole where it says something new, and whenever a person saved
+a file, who waits for it. Each line begins with its time.
+"""
+
+import json
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from remit.cli.applied import applied_document, applied_text
+from remit.cli.terminal import Terminal
+from remit.cli.watch_words import answer_words, attention_words, cause_words, files_words, has_content, plan_words
+from remit.config.loader import Loaded, Rejected
+from remit.core.live import Listed
+from remit.errors import RemitError
+from remit.reconcile.applying import Applied
+from remit.reconcile.watch import Cause
+from remit.reconcile.watch_servers import ServerState
+from remit.render.diagnostics import problem_document
+from remit.render.escape import escape_terminal, harmless_json
+from remit.render.plan_text import plan_text
+from remit.render.shapes import FORMAT_VERSION, PlanDocument
+
+__all__ = ["JsonLines", "TextLines"]
+
+_TOLD_ANYWAY = (Cause.START, Cause.FILES)
+
+
+class TextLines:
+    """For people. Events and plans go to stdout, diagnostics and errors to stderr. `applies` is whether the watch does."""
+
+    def __init__(self, terminal: Terminal, clock: Callable[[], datetime], *, applies: bool):
+        self._terminal = terminal
+        self._clock = clock
+        self._applies = applies
+
+    def files(self, loaded: Loaded) -> None:
+        """The files hold."""
+        self._terminal.diagnose(loaded.warnings)
+        self._line(f"read {files_words(loaded)}")
+
+    def rejected(self, rejected: Rejected) -> None:
+        """The files do not hold."""
+        self._terminal.diagnose(rejected.diagnostics)
+        self._line("the files are not valid: nothing is done; the last valid ones stand until they are mended")
+
+    def server(self, state: ServerState) -> None:
+        """A server answered otherwise than before."""
+        self._line(f"server {escape_terminal(state.server)}: {answer_words(state)}; {attention_words(state)}")
+
+    def plan(self, document: PlanDocument, cause: Cause, *, is_news: bool) -> None:
+        """A plan was made."""
+        if not is_news and cause not in (*_TOLD_ANYWAY, Cause.INTERVAL):
+            return
+        as_before = "" if is_news else ", as before"
+        self._line(f"plan ({cause_words(cause)}{as_before}): {plan_words(document)}")
+        if has_content(document) and (is_news or cause in _TOLD_ANYWAY):
+            self._terminal.result("\n" + plan_text(document, colour=self._terminal.colour, width=self._terminal.width))
+            self._hints(document)
+
+    def applied(self, applied: Applied, document: PlanDocument) -> None:
+        """A plan was applied."""
+        self._terminal.diagnose(applied.vetoes)
+        self._line(applied_text(applied, document))
+
+    def trouble(self, error: RemitError) -> None:
+        """Something is in the way."""
+        self._terminal.fail(error)
+        self._line("will be tried again")
+
+    def mended(self) -> None:
+        """It is no more."""
+        self._line("works again")
+
+    def _hints(self, document: PlanDocument) -> None:
+        if document["held"]:
+            self._line("held until somebody accepts it: `remit apply` with the --accept shown above, or the lock")
+        if document["operations"] and not self._applies:
+            self._line("next: remit apply (or watch with --apply)")
+
+    def _line(self, text: str) -> None:
+        self._terminal.result(f"{self._clock().astimezone():%H:%M:%S}  {text}")
+
+
+class JsonLines:
+    """For programs: one object a line on stdout, nothing else there (docs/watch.md lists the events)."""
+
+    def __init__(self, terminal: Terminal, clock: Callable[[], datetime]):
+        self._terminal = terminal
+        self._clock = clock
+
+    def files(self, loaded: Loaded) -> None:
+        """The files hold."""
+        desired = loaded.desired
+        self._event(
+            "files",
+            files=[{"path": each.path, "sha256": each.sha256} for each in desired.files],
+            servers=[each.name for each in desired.servers],
+            problems=[problem_document(each) for each in loaded.warnings],
+        )
+
+    def rejected(self, rejected: Rejected) -> None:
+        """The files do not hold."""
+        self._event("rejected", problems=[problem_document(each) for each in rejected.diagnostics])
+
+    def server(self, state: ServerState) -> None:
+        """A server answered otherwise than before."""
+        seen = state.observation
+        listed = isinstance(seen, Listed)
+        self._event(
+            "server",
+            server=state.server,
+            status="listed" if listed else "unreachable",
+            tools=len(seen.tools) if listed else None,
+            quarantined=len(seen.quarantined) if listed else None,
+            reason=None if listed else seen.reason.value,
+            detail=None if listed else seen.detail,
+            attention=state.attention.value,
+            next_in=state.next_in,
+        )
+
+    def plan(self, document: PlanDocument, cause: Cause, *, is_news: bool) -> None:
+        """A plan was made; it is there whole where it differs from the one before."""
+        self._event(
+            "plan", cause=cause.value, is_news=is_news, digest=document["digest"], plan=document if is_news else None
+        )
+
+    def applied(self, applied: Applied, document: PlanDocument) -> None:
+        """A plan was applied."""
+        self._event("applied", digest=document["digest"], applied=applied_document(applied))
+
+    def trouble(self, error: RemitError) -> None:
+        """Something is in the way, and is tried again."""
+        self._event("trouble", code=error.code, message=error.message, place=error.place, hint=error.hint)
+
+    def mended(self) -> None:
+        """It is no more."""
+        self._event("mended")
+
+    def _event(self, event: str, **facts: Any) -> None:
+        document = {"format_version": FORMAT_VERSION, "event": event, "at": self._clock().isoformat(), **facts}
+        self._terminal.result(harmless_json(json.dumps(document, ensure_ascii=True)))

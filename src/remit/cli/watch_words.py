@@ -1,0 +1,90 @@
+"""What a watch says in one line each: of files, servers, plans, and of what is in the way.
+
+Decides wordings; where they go is the view's. Everything that a server or a file may have written is made printable.
+"""
+
+from remit.config.loader import Loaded
+from remit.core.live import Listed
+from remit.core.watch_ports import Attention
+from remit.reconcile.watch import Cause
+from remit.reconcile.watch_servers import ServerState
+from remit.render.escape import escape_terminal
+from remit.render.layout import counted
+from remit.render.plan_sentences import counts_words
+from remit.render.shapes import PlanDocument
+
+__all__ = [
+    "answer_words",
+    "attention_words",
+    "cause_words",
+    "files_words",
+    "has_content",
+    "plan_words",
+    "seconds_words",
+]
+
+_CAUSES = {
+    Cause.START: "first plan",
+    Cause.FILES: "files changed",
+    Cause.INTERVAL: "interval",
+    Cause.SERVER: "a server changed",
+    Cause.DATABASE: "the database changed",
+}
+
+
+def cause_words(cause: Cause) -> str:
+    """What a plan was made for."""
+    return _CAUSES[cause]
+
+
+def files_words(loaded: Loaded) -> str:
+    """Which files hold, and what they declare."""
+    desired = loaded.desired
+    names = ", ".join(escape_terminal(each.path) for each in desired.files)
+    return f"{names}: {counted(len(desired.servers), 'server')}, {counted(len(desired.assistants), 'assistant')}"
+
+
+def answer_words(state: ServerState) -> str:
+    """What a server said last."""
+    observation = state.observation
+    if not isinstance(observation, Listed):
+        return (
+            f"unreachable ({observation.reason}): {escape_terminal(observation.detail)}" if state.is_known else "asked"
+        )
+    bad = f", {len(observation.quarantined)} quarantined" if observation.quarantined else ""
+    return f"{counted(len(observation.tools), 'tool')}{bad}"
+
+
+def attention_words(state: ServerState) -> str:
+    """How the next change of a server is noticed."""
+    if not state.is_known:
+        return "waiting for its answer"
+    if not isinstance(state.observation, Listed):
+        return f"what is attached stays, stale; asked again in {seconds_words(state.next_in)}"
+    match state.attention:
+        case Attention.PUSH:
+            return "says when its tools change"
+        case Attention.SUBSCRIPTION:
+            return "says on a subscription when its tools change"
+        case Attention.PUSH_AND_POLLING:
+            return f"says when its tools change, and is polled every {seconds_words(state.next_in)}"
+        case Attention.POLLING:
+            return f"polled every {seconds_words(state.next_in)}"
+
+
+def seconds_words(seconds: float | None) -> str:
+    """`2 s`, `0.5 s`, `5 min`."""
+    if seconds is None:
+        return "a while"
+    return f"{seconds / 60:g} min" if seconds >= 120 and seconds % 60 == 0 else f"{seconds:g} s"
+
+
+def has_content(document: PlanDocument) -> bool:
+    """Whether a plan says anything beside that all is as it should be."""
+    parts = ("operations", "held", "problems", "drift", "deferred")
+    return not document["complete"] or any(document[part] for part in parts)
+
+
+def plan_words(document: PlanDocument) -> str:
+    """A plan in one line."""
+    return counts_words(document).removeprefix("Plan: ")
