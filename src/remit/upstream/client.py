@@ -21,7 +21,7 @@ from remit.upstream.connector import Opened
 from remit.upstream.faults import SERVER_GONE, Fault, breaks_connection, fault_of
 from remit.upstream.http_transport import SESSION_LOST
 from remit.upstream.inbox import Answer, Close, Command, Ended, Job, Request, Retired, SessionGone, session_gone
-from remit.upstream.patience import Patience
+from remit.upstream.patience import Patience, Waits
 from remit.upstream.progress import listen
 from remit.upstream.sdk_session import RPC_ERROR, Negotiated
 from remit.upstream.tickets import Ticket
@@ -120,6 +120,7 @@ class RemoteMcpClient:
         self._link = link
         self._inbox: asyncio.Queue[Command] = asyncio.Queue()
         self._jobs: set[Job] = set()
+        self._waits: Waits | None = None
         self._owner: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
         self._opening = False
@@ -184,7 +185,8 @@ class RemoteMcpClient:
         """Send a request and wait for its answer, no longer than it says. Whoever stops waiting cancels it on the server."""
         job = Job(request, asyncio.get_running_loop().create_future())
         self._admit(job)
-        patience = Patience(request.total, request.idle, lambda idle: job.settle(self._late(request, idle=idle)))
+        waits = self._waits = self._waits or Waits()
+        patience = Patience(waits, request.total, request.idle, lambda idle: job.settle(self._late(request, idle=idle)))
         request.ticket.on_handed, request.ticket.on_sign = patience.sent, patience.heard
         try:
             serving = self._serving

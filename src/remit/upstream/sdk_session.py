@@ -2,19 +2,19 @@
 
 Decides which era is spoken. Answers come back as the server sent them: the SDK would reject a whole listing for one bad
 tool, list again before some calls, and raise for an output that does not fit its schema after the tool has run (measured
-with 2.3.0), so requests go through the dispatcher, below the SDK's typed layer. Messages, handshakes, correlation,
-progress and cancellation are the SDK's.
+with 2.3.0), so requests go around the SDK's session (remit.upstream.exchange). Messages, handshakes and transports are the
+SDK's.
 """
 
 import itertools
 import logging
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
 import anyio
 from mcp.client.session import ClientSession
-from mcp.shared.dispatcher import CallOptions
 from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import (
     MCP_METHOD_HEADER,
@@ -34,11 +34,13 @@ from mcp_types import (
     PROTOCOL_VERSION_META_KEY,
     ErrorData,
     Implementation,
+    JSONRPCError,
 )
 from pydantic import ValidationError
 
 from remit.core.canonical import JsonObject
 from remit.core.live import Era, ServerIdentity, UnreachableReason
+from remit.upstream.exchange import Exchange, SessionOver
 from remit.upstream.faults import SERVER_GONE, Fault
 from remit.upstream.http_transport import HTTP_STATUS
 from remit.upstream.marked_errors import fault_of_error
@@ -60,8 +62,11 @@ _NO_ANSWER: Mapping[int, tuple[str, ...]] = {
 }
 """How the SDK and our transports word an answer that is none, by error code; a server may say the same of itself."""
 
+_TELEMETRY = "opentelemetry.sdk"
 _FIRST_NUMBER = 101
 """The first number of a request of ours; the SDK numbers the few of a handshake from 1."""
+
+_SCHEMAS_KEPT = 1_000
 
 _CLIENT = Implementation(name="remit", version=__version__)
 _CLIENT_WIRE = _CLIENT.model_dump(by_alias=True, mode="json", exclude_none=True)
@@ -101,16 +106,19 @@ class SdkSession:
         self._recorder = recorder
         self._redactor = recorder.redactor
         self._numbers = itertools.count(_FIRST_NUMBER)
-        self._dispatcher = JSONRPCDispatcher(read, write)
-        self._session = ClientSession(dispatcher=self._dispatcher, client_info=_CLIENT)
+        self._exchange = Exchange(write)
+        read.take_answer, read.on_over = self._exchange.take, self._exchange.end
+        self._session = ClientSession(dispatcher=JSONRPCDispatcher(read, write), client_info=_CLIENT)
         self._modern_version: str | None = None
         self._version: str | None = None
+        self._mirrored: dict[int, tuple[JsonObject, Mapping[tuple[str, ...], str]]] = {}
 
     async def __aenter__(self) -> "SdkSession":
         await self._session.__aenter__()
         return self
 
     async def __aexit__(self, *exc: Any) -> None:
+        await self._exchange.close()
         await self._session.__aexit__(*exc)
 
     async def shake_hands(self, era: Era, seconds: float) -> Negotiated:
@@ -163,24 +171,33 @@ class SdkSession:
         """
         # Our own numbers, as the tap must know the request before the SDK says its id.
         number = next(self._numbers)
-        options = CallOptions(request_id=number)
-        stamped = self._stamped(method, dict(params), options, input_schema)
+        headers = {MCP_PROTOCOL_VERSION_HEADER: self._version or ""}
+        stamped = self._stamped(method, params, number, headers, input_schema)
         self._recorder.tickets.begin(number, ticket)
         try:
-            return cast("JsonObject", await self._dispatcher.send_raw_request(method, stamped, options))
-        except MCPError as error:
-            raise self.fault_of(error.error, method) from error
+            answer = await self._exchange.ask(number, method, stamped, headers)
+        except SessionOver:
+            raise Fault(UnreachableReason.PROTOCOL, _ended_during(method), code=SERVER_GONE) from None
         finally:
             self._recorder.ended(number, ticket)
+        if isinstance(answer, JSONRPCError):
+            raise self.fault_of(answer.error, method)
+        return cast("JsonObject", answer.result)
 
     def _stamped(
-        self, method: str, params: dict[str, Any], options: CallOptions, input_schema: JsonObject | None
+        self,
+        method: str,
+        params: JsonObject,
+        number: int,
+        headers: dict[str, str],
+        input_schema: JsonObject | None,
     ) -> Mapping[str, Any]:
-        headers = {MCP_PROTOCOL_VERSION_HEADER: self._version or ""}
-        options["headers"] = headers
         meta = dict(cast("Mapping[str, Any]", params.get("_meta") or {}))
         if method == "tools/call":
-            meta["progressToken"] = options.get("request_id")
+            meta["progressToken"] = number
+        if _TELEMETRY in sys.modules:
+            # The host's trace goes on at the server, as the SDK's own requests have it (SEP-414).
+            _inject_trace(meta)
         if self._modern_version is None:
             return {**params, "_meta": meta} if meta else params
         meta[PROTOCOL_VERSION_META_KEY] = self._modern_version
@@ -190,9 +207,21 @@ class SdkSession:
         name = params.get("name")
         if method == "tools/call" and isinstance(name, str):
             headers[MCP_NAME_HEADER] = encode_header_value(name)
-            declared = x_mcp_header_map(dict(input_schema or {}))
-            headers.update(mcp_param_headers(declared, params.get("arguments") or {}))
+            declared = self._mirrored_in(input_schema) if input_schema else None
+            if declared:
+                arguments = cast("Mapping[str, Any]", params.get("arguments") or {})
+                headers.update(mcp_param_headers(declared, arguments))
         return {**params, "_meta": meta}
+
+    def _mirrored_in(self, schema: JsonObject) -> Mapping[tuple[str, ...], str]:
+        """The arguments that a schema wants mirrored into headers, looked for once: the SDK walks the whole schema."""
+        known = self._mirrored.get(id(schema))
+        if known is None:
+            if len(self._mirrored) >= _SCHEMAS_KEPT:
+                self._mirrored.clear()
+            # The schema is kept with them, so that its id stays its own.
+            known = self._mirrored[id(schema)] = (schema, x_mcp_header_map(dict(schema)))
+        return known[1]
 
     def fault_of(self, error: ErrorData, method: str) -> Fault:
         """The fault behind a JSON-RPC error: ours, the end of the connection, or an answer of the server."""
@@ -204,7 +233,17 @@ class SdkSession:
             # The SDK's text quotes pieces of the answer.
             return Fault(UnreachableReason.PROTOCOL, f"the answer to {method} is no valid JSON-RPC message")
         if error.code == CONNECTION_CLOSED and error.message.startswith(_SDK_CLOSED):
-            return Fault(UnreachableReason.PROTOCOL, f"the server ended during {method}", code=SERVER_GONE)
+            return Fault(UnreachableReason.PROTOCOL, _ended_during(method), code=SERVER_GONE)
         said = message[:_DETAIL]
         detail = f"{method} was answered with error {error.code}: {said}"
         return Fault(UnreachableReason.PROTOCOL, detail, code=RPC_ERROR, rpc_code=error.code, said=said)
+
+
+def _ended_during(method: str) -> str:
+    return f"the server ended during {method}"
+
+
+def _inject_trace(meta: dict[str, Any]) -> None:
+    from opentelemetry.propagate import inject  # noqa: PLC0415 (loaded only where the host uses it)
+
+    inject(meta)

@@ -70,6 +70,10 @@ class ReadTap:
         restore: Callable[[JSONRPCMessage], None] = lambda _: None,
         on_list_changed: Callable[[], None] = lambda: None,
     ):
+        self.take_answer: Callable[[JSONRPCMessage], bool] = lambda _: False
+        """Takes an answer to a request that did not go through the SDK; False where it did."""
+        self.on_over: Callable[[], None] = lambda: None
+        """Called where the stream ended, after `on_end`."""
         self._inner = inner
         self._recorder = recorder
         self._on_end = on_end
@@ -88,14 +92,17 @@ class ReadTap:
                 item = await self._inner.receive()
             except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
                 self._on_end()
+                self.on_over()
                 raise
             if not isinstance(item, SessionMessage):
                 return item
             self._restore(item.message)
-            self._recorder.message(Direction.RECEIVED, item.message)
-            if not isinstance(item.message, JSONRPCNotification) or item.message.method == CANCELLED:
+            message = item.message
+            self._recorder.message(Direction.RECEIVED, message)
+            if isinstance(message, JSONRPCNotification) and message.method != CANCELLED:
+                self._take(message)
+            elif not self.take_answer(message):
                 return item
-            self._take(item.message)
 
     def _take(self, notification: JSONRPCNotification) -> None:
         if notification.method == _LIST_CHANGED:

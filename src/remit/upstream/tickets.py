@@ -14,7 +14,7 @@ from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCNotification, JSONRPC
 from remit.core.canonical import JsonObject
 from remit.core.events import Direction
 
-__all__ = ["ACKNOWLEDGED", "CANCELLED", "PROGRESS", "Ticket", "Tickets"]
+__all__ = ["ACKNOWLEDGED", "CANCELLED", "PROGRESS", "Ticket", "Tickets", "request_key"]
 
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 PROGRESS = "notifications/progress"
@@ -77,7 +77,7 @@ class Tickets:
 
     def running(self, request_id: object) -> Ticket | None:
         """The request of ours with this id, if it still waits; a number may have come back as text."""
-        key = _key(request_id)
+        key = request_key(request_id)
         return None if key is None else self._running.get(key)
 
     def of(self, direction: Direction, message: JSONRPCMessage) -> Ticket | None:
@@ -96,11 +96,12 @@ class Tickets:
                 return None
 
     def _find(self, request_id: object) -> Ticket | None:
-        key = _key(request_id)
+        key = request_key(request_id)
         return None if key is None else self._running.get(key) or self._ended.get(key)
 
 
-def _key(request_id: object) -> int | str | None:
+def request_key(request_id: object) -> int | str | None:
+    """The id of a message as the key of a request: a number may have come back as text. None for what is no id."""
     if isinstance(request_id, int | str) and not isinstance(request_id, bool):
         return coerce_request_id(request_id)
     return None
