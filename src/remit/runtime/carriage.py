@@ -33,6 +33,7 @@ Recheck = Callable[[], Awaitable["Deny | int | None"]]
 """The gate once more, on the session that is open now: the session to pin the call to, or why it may not go out."""
 
 _MOST_SENT = 2
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 
 class Adaptation(Protocol):
@@ -198,6 +199,6 @@ def _with_note(result: ToolResultEnvelope, **notes: str) -> ToolResultEnvelope:
 def _digest(document: JsonObject) -> str | None:
     # Not canonical JSON: a result may hold what has none (lone surrogates), and its digest must not fail the call.
     try:
-        return "r1:" + sha256_hex(json.dumps(document, sort_keys=True, separators=(",", ":")))
+        return "r1:" + sha256_hex(_ENCODER.encode(document))
     except (ValueError, TypeError, RecursionError):
         return None

@@ -175,6 +175,8 @@ class GovernedExecutor:
         seconds = max(0.0, min(tool.server.connection.start_timeout_seconds, remaining))
         live = await executor.contract(tool, timeout=seconds, trace_id=call.trace_id)
         contract = executor.compared(tool, live)
+        if isinstance(contract, ContractSame):
+            return first, live.session
         return decide(tool_facts(tool, grants, call.principal, contract, objection)), live.session
 
     def _objection(self, arguments: Arguments, tool: GrantedTool) -> str | None:

@@ -69,8 +69,11 @@ def weigh(value: Json) -> Weight:
     while pending:
         found, depth = pending.pop()
         if isinstance(found, str):
-            size += text_bytes(found) + 2
-            odd = odd or _is_odd(found)
+            if found.isascii():
+                size += len(found) + 2
+            else:
+                size += text_bytes(found) + 2
+                odd = odd or _is_odd(found)
         elif isinstance(found, Mapping):
             members = cast("JsonObject", found)
             size += sum(text_bytes(key) + 4 for key in members) + (1 if members else 2)

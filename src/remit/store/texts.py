@@ -10,6 +10,11 @@ from remit.store.faults import unstorable
 __all__ = ["any_json", "ascii_json", "json_list", "json_text", "require_storable", "time_from", "time_text"]
 
 
+# json.dumps makes an encoder anew each time, which costs as much as encoding a small object.
+_STRICT = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+_LENIENT = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True)
+
+
 def time_text(moment: datetime) -> str:
     """UTC, with microseconds and offset, always 32 characters: texts sort as times do. Raises ValueError if naive."""
     if moment.utcoffset() is None:
@@ -40,13 +45,13 @@ def _encodes(text: str) -> bool:
 def ascii_json(value: Json) -> str:
     """Compact JSON. Raises ValueError for NaN and infinities."""
     # ASCII escapes carry NUL and lone surrogates through both engines: what a server says is kept as it said it.
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return _STRICT.encode(value)
 
 
 def any_json(value: Json) -> str | None:
     """Compact JSON of what a server sent, NaN and infinities as Python spells them; None where it has no JSON at all."""
     try:
-        return json.dumps(value, separators=(",", ":"), ensure_ascii=True)
+        return _LENIENT.encode(value)
     except (ValueError, TypeError, RecursionError):
         return None
 
