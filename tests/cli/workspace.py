@@ -55,12 +55,13 @@ class Workspace:
         """What a server lists (and how it misbehaves) from its next start on."""
         (self.folder / f"{server}.json").write_text(json.dumps({"tools": tools, **options}), "utf-8")
 
-    def write(self, text: str) -> None:
-        """Write mcp.yaml; `{server:NAME}` becomes the command of a server that `serve` prepared."""
+    def write(self, text: str, file: str = "mcp.yaml") -> None:
+        """Write mcp.yaml, or another file; `{server:NAME}` becomes the command of a server that `serve` prepared."""
         for name in {part.split("}")[0] for part in text.split("{server:")[1:]}:
             command = [sys.executable, str(SERVER), f"@{self.folder / name}.json"]
             text = text.replace(f"{{server:{name}}}", json.dumps(command))
-        (self.folder / "mcp.yaml").write_text(text, "utf-8")
+        (self.folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (self.folder / file).write_text(text, "utf-8")
 
     def run(self, *arguments: str, **environ: str) -> Ended:
         """Run remit here in this process, without a terminal: as `process` does, but importing everything once."""

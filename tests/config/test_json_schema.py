@@ -8,7 +8,7 @@ from typing import cast
 import jsonschema_rs
 import yaml
 
-from remit.config.json_schema import mcp_schema
+from remit.config.json_schema import mcp_schema, overlay_schema
 from remit.config.starter import starter_text
 from remit.core.canonical import Json
 from tests.config.reading import EXAMPLE
@@ -124,3 +124,31 @@ def test_every_key_explains_itself() -> None:
         if not (isinstance(value, dict) and cast("dict[str, object]", value).get("description"))
     ]
     assert silent == []
+
+
+def test_the_schema_of_overlays_in_the_repository_is_the_one_that_the_code_gives() -> None:
+    written = SCHEMA.with_name("overlay.schema.json").read_text("utf-8")
+    assert written == json.dumps(overlay_schema(), indent=2, ensure_ascii=False) + "\n"
+    assert jsonschema_rs.meta.is_valid(overlay_schema())
+
+
+OVERLAYS = {
+    "version: 1": True,
+    "version: 1\nworkspace: demo-prod": True,
+    "version: 1\nmcp: {servers: [{name: a, url: https://x.example/mcp}]}": True,
+    "version: 1\nmcp: {servers: [{name: a, $delete: [command, env], headers: {$delete: [X], Y: z}}]}": True,
+    "version: 1\nmcp: {servers: [{name: a, $delete: true}, {name: b, $new: true, command: [x]}]}": True,
+    "version: 1\nassistants: [{name: a, tools: [{server: s, $delete: true}, {server: t, include: [x]}]}]": True,
+    "workspace: demo-prod": False,
+    "version: 1\ninclude: [a.yaml]": False,
+    "version: 1\nmcp: {servers: [{url: https://x.example/mcp}]}": False,
+    "version: 1\nmcp: {servers: [{name: a, $new: false}]}": False,
+    "version: 1\nmcp: {servers: [{name: a, $delete: env}]}": False,
+    "version: 1\nmcp: {servers: [{name: a, auth: {type: bearer, token: '${env:T}', $delete: [token]}}]}": False,
+    "version: 1\nmcp: {servers: [{name: a, unknown: 1}]}": False,
+}
+
+
+def test_the_schema_of_overlays_takes_parts_deletions_and_new_entries() -> None:
+    validator = jsonschema_rs.Draft7Validator(overlay_schema())
+    assert {text: validator.is_valid(yaml.safe_load(text)) for text in OVERLAYS} == OVERLAYS

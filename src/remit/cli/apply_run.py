@@ -18,7 +18,7 @@ from remit.core.plan import HoldReason, Plan
 from remit.core.planner import PlanRequest
 from remit.core.ports import Store
 from remit.core.report import DiscoveryLine
-from remit.errors import NotApproved, OutputUnwritable, PlanStale
+from remit.errors import NotApproved, OutputUnwritable, PlanStale, UsageError
 from remit.reconcile.applying import (
     Applied,
     AppliedBy,
@@ -80,6 +80,8 @@ def run_apply(config: FileSet, plan_flags: PlanFlags, flags: ApplyFlags) -> Exit
     if flags.out is not None:
         check_target(flags.out)
     session = open_session(config, colour=flags.colour, annotate=flags.form == "github")
+    if saved is not None:
+        _require_environment(session, saved)
     _require_database(session, flags)
     discovery = session.discovery(plan_flags, attach_from_cache=False)
     run = _Run(session, flags, discovery, session.surroundings())
@@ -87,6 +89,21 @@ def run_apply(config: FileSet, plan_flags: PlanFlags, flags: ApplyFlags) -> Exit
     if saved is not None:
         return _apply_saved(run, request, saved)
     return _apply_fresh(run, request)
+
+
+def _require_environment(session: Session, saved: PlanDocument) -> None:
+    """Refuse a plan of one environment for another: what comes out would be called stale, and nobody would see why."""
+    if saved["environment"] != session.desired.environment:
+        made = saved["environment"]
+        raise UsageError(
+            "the plan was made without an environment"
+            if made is None
+            else f"the plan was made for environment {made!r}",
+            place="--env",
+            hint="leave out --env"
+            if made is None
+            else f"pass --env {made}, or make a plan for the environment that is meant",
+        )
 
 
 def _require_database(session: Session, flags: ApplyFlags) -> None:
@@ -191,6 +208,9 @@ def _question(run: _Run, plan: Plan) -> str:
 
 def _accept_held(run: _Run, planned: Planned) -> Planned:
     """Ask apart for what the servers said: a yes to the file's operations is none to theirs."""
+    if run.session.lock is not None:
+        # What it holds is accepted by its review, and by nobody at a prompt.
+        return planned
     held = [each for each in planned.report.plan.held if isinstance(each.operation, Attach | Refresh)]
     waiting = [each.operation for each in held if HoldReason.FINDING not in each.because]
     if len(waiting) < len(held):

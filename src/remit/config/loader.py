@@ -130,6 +130,8 @@ class _Reading:
         overlaying = files.environment is not None
         self._check((main,), MCP_FILE, holes=overlaying)
         self._check(others, INCLUDED_FILE, holes=overlaying)
+        if over is not None:
+            self._check_overlay(over)
         roots = [each for each in (main, *others) if isinstance(each, MapNode)]
         whole = len(roots) == 1 + len(others) and (not overlaying or isinstance(over, MapNode))
         tree = self._tree(roots, over) if whole else None
@@ -153,7 +155,6 @@ class _Reading:
         tree = joined(roots, self.findings)
         if not isinstance(over, MapNode):
             return tree
-        self._check_overlay(over)
         for root in roots:
             # A credential is in the file, and in its history, whether or not the overlay replaces it.
             below = Findings(self.texts)
@@ -163,10 +164,12 @@ class _Reading:
         check_shape(tree, MCP_FILE, self.findings)
         return tree
 
-    def _check_overlay(self, over: MapNode) -> None:
-        """What the outcome cannot show: a version that came from below, an `include` that nobody followed."""
-        given = {key: over.entries[key] for key in ("version", "include") if key in over.entries}
-        check_shape(MapNode(over.file, over.start, over.end, given), OVERLAY_FILE, self.findings)
+    def _check_overlay(self, over: Node) -> None:
+        """What the outcome cannot show: no mapping, a version that came from below, an `include` that nobody followed."""
+        if isinstance(over, MapNode):
+            given = {key: over.entries[key] for key in ("version", "include") if key in over.entries}
+            over = MapNode(over.file, over.start, over.end, given)
+        check_shape(over, OVERLAY_FILE, self.findings)
 
     def _desired(self, tree: MapNode, files: FileSet) -> Desired:
         desired = _desired(tree, tuple(self.files), files.environment, self.findings)

@@ -79,12 +79,17 @@ def _entry(key: str, entry: Entry, pad: str) -> Iterator[_Line]:
 
 
 def _item(node: Node, pad: str) -> Iterator[_Line]:
-    if not isinstance(node, MapNode) or not node.entries:
-        yield f"{pad}- {_single(node)}", node.source
-        return
-    (first, source), *others = _mapping(node, f"{pad}  ")
-    yield f"{pad}- {first.removeprefix(f'{pad}  ')}", source
-    yield from others
+    match node:
+        case MapNode(entries=entries) if entries:
+            (first, source), *others = _mapping(node, f"{pad}  ")
+            yield f"{pad}- {first.removeprefix(f'{pad}  ')}", source
+            yield from others
+        case ListNode(items=items) if items:
+            yield f"{pad}-", node.source
+            for item in items:
+                yield from _item(item, f"{pad}  ")
+        case _:
+            yield f"{pad}- {_single(node)}", node.source
 
 
 def _single(node: Node) -> str:
