@@ -17,6 +17,27 @@ CODES: Mapping[str, Explanation] = {
         "Rows belong to a workspace; two repositories that both call theirs `default` would detach each other's tools.",
         "give the configuration a `workspace:` of its own.",
     ),
+    "accept-with-lock": Explanation(
+        "`--accept` was passed where a lock is in force.",
+        "The lock is the approval of what servers say, reviewed with its whole text; a flag beside it would be a way around. "
+        "Exit code 64.",
+        "run `remit lock`, have its change reviewed, and leave out --accept; or say `lock: none` in the file.",
+    ),
+    "lock-disabled": Explanation(
+        "The configuration says `lock: none`, so there is no lock to write or to check.",
+        "A lock that is written and not obeyed would only look like an approval.",
+        "remove `lock: none` from the configuration.",
+    ),
+    "lock-needed": Explanation(
+        "`--offline` plans from the lock, and there is none.",
+        "Without a lock and without the servers nobody knows what any tool is.",
+        "write one with `remit lock`, or plan without `--offline`.",
+    ),
+    "lock-unlisted": Explanation(
+        "A server could not be listed while the lock was written.",
+        "Unknown is not empty: its entries stay as they were, and nothing new of it is locked.",
+        "run `remit lock --server NAME` when it answers.",
+    ),
     "output-unwritable": Explanation(
         "A file that the run was asked to write cannot be written: a saved plan, a summary, the files of a CI job.",
         "A pipeline would go on with the file of an earlier run, or with none.",

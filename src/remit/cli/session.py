@@ -10,11 +10,13 @@ from dataclasses import dataclass
 import click
 
 from remit.app import Database, Host, NoSink, difference, host_of
+from remit.cli.lock_files import check_lock_flags, lock_or_exit
 from remit.cli.logs import configure_logging
 from remit.cli.progress import listing_progress
 from remit.cli.terminal import Terminal
 from remit.config.file_set import FileSet
 from remit.config.loader import Loaded, Rejected, load
+from remit.config.lockfile import LockFile
 from remit.core.acceptance import Acceptance
 from remit.core.desired import Desired
 from remit.core.identity import ServerId
@@ -24,7 +26,7 @@ from remit.core.ports import Store
 from remit.core.recorded import Recorded
 from remit.core.report import DiscoveryLine, PlanReport
 from remit.errors import NoDatabase
-from remit.reconcile.observe import ObserveRequest, RefreshMode, observe, observe_cached
+from remit.reconcile.observe import ObserveRequest, RefreshMode, observe, observe_cached, observe_nobody
 from remit.reconcile.outcome import ExitCode
 from remit.reconcile.planning import (
     Surroundings,
@@ -48,6 +50,7 @@ class PlanFlags:
     allow_detach: int | None
     allow_empty: frozenset[str]
     allow_missing: frozenset[str] = frozenset()
+    offline: bool = False
 
     @classmethod
     def of(
@@ -59,6 +62,7 @@ class PlanFlags:
         allow_detach: int | None,
         allow_empty: tuple[str, ...],
         allow_missing: tuple[str, ...] = (),
+        offline: bool = False,
     ) -> "PlanFlags":
         """From the command line's own words."""
         parts = (each.rpartition("@") for each in accept)
@@ -69,6 +73,7 @@ class PlanFlags:
             allow_detach=allow_detach,
             allow_empty=frozenset(allow_empty),
             allow_missing=frozenset(allow_missing),
+            offline=offline,
         )
 
     @property
@@ -79,7 +84,10 @@ class PlanFlags:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """One run over one configuration and its database. `store` is None where there is no database yet."""
+    """One run over one configuration and its database. `store` is None where there is no database yet.
+
+    `lock` is the one in force: None where there is none, where the file says `lock: none`, and where a command needs none.
+    """
 
     host: Host
     terminal: Terminal
@@ -87,6 +95,7 @@ class Session:
     database: Database
     store: Store | None
     recorded: Recorded
+    lock: LockFile | None = None
 
     @property
     def desired(self) -> Desired:
@@ -109,6 +118,7 @@ class Session:
             dialect="sqlite" if self.store is None else self.store.dialect,
             exists=self.store is not None,
             commit=self.host.commit(self.loaded.base_dir),
+            lock=None if self.lock is None else self.lock.file,
         )
 
     def discovery(
@@ -119,6 +129,8 @@ class Session:
         check_allow_empty(flags.allow_empty, self.desired)
         check_allow_missing(flags.allow_missing, self.desired, self.recorded)
         request = ObserveRequest(scope=flags.scope, allow_empty=flags.allow_empty)
+        if flags.offline:
+            return observe_nobody(self.desired, self.recorded, request)
         if flags.refresh is RefreshMode.CACHED:
             kept = self._kept_listings() if attach_from_cache else None
             return observe_cached(self.desired, self.recorded, kept, request)
@@ -131,13 +143,16 @@ class Session:
         return self.store.last_good(own)
 
     def request(self, flags: PlanFlags) -> PlanRequest:
-        """What comes with the plan beside the three states."""
+        """What comes with the plan beside the three states. Raises UsageError where the flags do not go with the lock."""
+        check_lock_flags(self.lock, accept=bool(flags.accept), offline=flags.offline)
         return PlanRequest(
             diff=difference,
             accept=flags.accept,
             allow_detach=flags.allow_detach,
             scope=flags.scope,
             allow_missing=flags.allow_missing,
+            lock=None if self.lock is None else self.lock.lock,
+            offline=flags.offline,
         )
 
     def report(
@@ -177,12 +192,18 @@ def load_or_exit(config: FileSet, terminal: Terminal, *, annotate: bool = False)
             return result
 
 
-def open_session(config: FileSet, *, colour: bool, annotate: bool = False) -> Session:
-    """Read the configuration and open its database, if there is one; `annotate` as in `load_or_exit`."""
+def open_session(config: FileSet, *, colour: bool, annotate: bool = False, obeys_lock: bool = True) -> Session:
+    """Read the configuration and open its database, if there is one; `annotate` as in `load_or_exit`.
+
+    `obeys_lock` is False for what plans nothing, so that a broken lock is not in its way.
+    """
     configure_logging()
     terminal = Terminal.of(colour=colour)
     loaded = load_or_exit(config, terminal, annotate=annotate)
     host = host_of()
     database = host.database(loaded.base_dir, loaded.desired.workspace)
     store, recorded = database.recorded()
-    return Session(host=host, terminal=terminal, loaded=loaded, database=database, store=store, recorded=recorded)
+    lock = lock_or_exit(config, loaded.desired, terminal, annotate=annotate) if obeys_lock else None
+    return Session(
+        host=host, terminal=terminal, loaded=loaded, database=database, store=store, recorded=recorded, lock=lock
+    )

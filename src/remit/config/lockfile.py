@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from remit.config.file_set import FileSet
 from remit.config.files import content_of
 from remit.config.lock_entries import Fault, read_entries
 from remit.config.lock_places import duplicate_key, line_of_path
@@ -22,9 +23,9 @@ from remit.core.definition import Definition
 from remit.core.desired import ConfigFile
 from remit.core.diagnostics import Diagnostic, Source
 from remit.core.findings import FindingSeverity, find
-from remit.core.lock import Lock, LockedTool
+from remit.core.lock import Lock, LockedTool, lock_name
 
-__all__ = ["MAX_LOCK_BYTES", "VERSION", "LockFile", "findings_of", "lock_text", "read_lock"]
+__all__ = ["MAX_LOCK_BYTES", "VERSION", "LockFile", "findings_of", "lock_place", "lock_text", "read_lock"]
 
 VERSION = 1
 """Of the file's format; a change that an older remit cannot read makes it 2."""
@@ -49,6 +50,11 @@ class LockFile:
     file: ConfigFile
     findings: Mapping[tuple[str, str, str], tuple[str, ...]]
     misshapen: Diagnostic | None = None
+
+
+def lock_place(files: FileSet) -> Path:
+    """Where the lock of a configuration lies: beside its main file, under its name."""
+    return files.main.with_name(lock_name(files.main.stem, files.environment))
 
 
 # --- writing -----------------------------------------------------------------------------------------------------------

@@ -104,6 +104,10 @@ class WorkspaceTransaction(Protocol):
         """Keep which files declare the workspace, if it is recorded: no history, as nothing else need have changed."""
         ...
 
+    def note_lock(self) -> None:
+        """Note that the workspace, if it is recorded, is applied by a lock: it refuses to go without one from then on."""
+        ...
+
 
 class Store(Protocol):
     """The database of recorded state."""

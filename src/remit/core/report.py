@@ -33,13 +33,14 @@ class DiscoveryLine:
 class ConfigFacts:
     """The files a plan was made from: each with its hash, one digest over all, and the git commit, if known.
 
-    `environment` is the one whose overlay is among the files.
+    `environment` is the one whose overlay is among the files, `lock` the file whose lock is in force.
     """
 
     files: tuple[ConfigFile, ...]
     digest: str
     commit: str | None = None
     environment: str | None = None
+    lock: ConfigFile | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

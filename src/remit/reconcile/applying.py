@@ -14,7 +14,7 @@ from typing import assert_never, cast
 
 from remit.core.canonical import JsonObject
 from remit.core.contributing import contributors_after, judge_files
-from remit.core.desired import Desired
+from remit.core.desired import Desired, LockUse
 from remit.core.diagnostics import Diagnostic
 from remit.core.identity import ServerId
 from remit.core.leases import Lease
@@ -37,7 +37,7 @@ from remit.core.operations import (
     UpdateAssistant,
     UpdateServer,
 )
-from remit.core.plan import SAFEGUARD_CODES, Plan
+from remit.core.plan import LOCK_MISSING, SAFEGUARD_CODES, Plan
 from remit.core.planner import PlanRequest
 from remit.core.ports import AppliedRecord, CacheInvalidation, Failure, Store, WorkspaceTransaction
 from remit.core.recorded import Recorded
@@ -148,6 +148,8 @@ def apply(
         serial = _keep_history(transaction, chosen, failures, document, by)
         if (files := _files_to_keep(planned)) is not None:
             transaction.keep_files(files)
+        if _first_lock(planned):
+            transaction.note_lock()
     _invalidate(caches, desired.owner, chosen.operations)
     failed = {each.assistant for each in failures}
     return Applied(
@@ -185,7 +187,8 @@ def _vetoes(
         reviewed = sum(isinstance(each, Detach) for each in chosen)
         allowed = reviewed if reviewed <= allowed_detaches(approval.document) else allowed
     outcome = judge_outcome(chosen, planned.inputs.desired, planned.recorded, allowed)
-    return (*outcome, *_lost_files(approval, chosen, planned))
+    lost_lock = [each for each in planned.report.plan.problems if each.code == LOCK_MISSING]
+    return (*outcome, *_lost_files(approval, chosen, planned), *lost_lock)
 
 
 def _lost_files(
@@ -197,6 +200,14 @@ def _lost_files(
     inputs, held = planned.inputs, planned.report.plan.held
     due = [*chosen, *(each.operation for each in held)]
     return judge_files(due, inputs.desired, planned.recorded, inputs.request.allow_missing)
+
+
+def _first_lock(planned: Planned) -> bool:
+    """Whether a lock is in force that the database does not know of."""
+    inputs = planned.inputs
+    known = planned.recorded.workspaces.get(inputs.desired.workspace)
+    in_force = inputs.request.lock is not None and inputs.desired.lock is LockUse.FILE
+    return in_force and (known is None or not known.lock_used)
 
 
 def _files_to_keep(planned: Planned) -> tuple[str, ...] | None:

@@ -18,7 +18,7 @@ from remit.core.ports import ListingTarget, ServerLister
 from remit.core.recorded import Recorded, RecordedServer
 from remit.core.report import DiscoveryLine
 
-__all__ = ["ObserveProgress", "ObserveRequest", "RefreshMode", "live_of", "observe", "observe_cached"]
+__all__ = ["ObserveProgress", "ObserveRequest", "RefreshMode", "live_of", "observe", "observe_cached", "observe_nobody"]
 
 CONCURRENT_LISTINGS = 8
 """So many servers are listed at a time: enough to hide waiting, few enough not to start 50 processes at once."""
@@ -109,6 +109,19 @@ def observe_cached(
             )
         )
     return tuple(lines)
+
+
+def observe_nobody(desired: Desired, recorded: Recorded, request: ObserveRequest) -> tuple[DiscoveryLine, ...]:
+    """Discovery lines where nobody is asked and no listing counts, as in `plan --offline`."""
+    registrations = _registrations(desired, recorded)
+    return tuple(
+        DiscoveryLine(
+            server=server.name,
+            observation=_skipped(server, request.scope) or Skipped(SkipReason.OFFLINE),
+            last_good=registration.last_good if (registration := registrations.get(server.name)) else None,
+        )
+        for server in desired.servers
+    )
 
 
 def _registrations(desired: Desired, recorded: Recorded) -> dict[str, RecordedServer]:

@@ -39,11 +39,15 @@ CHARACTERS_A_TOKEN = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """Facts that a report carries and a plan does not depend on: `dialect` of the database, whether it exists, the commit."""
+    """Facts that a report carries and a plan does not depend on.
+
+    `dialect` of the database, whether it exists, the git commit, and the file that the lock was read from.
+    """
 
     dialect: str
     exists: bool
     commit: str | None = None
+    lock: ConfigFile | None = None
 
 
 def make_report(
@@ -64,6 +68,7 @@ def make_report(
             digest=_digest(desired.files),
             commit=surroundings.commit,
             environment=desired.environment,
+            lock=surroundings.lock,
         ),
         database=DatabaseFacts(
             exists=surroundings.exists,

@@ -95,6 +95,7 @@ def plan_document(report: PlanReport) -> PlanDocument:
             "files": [{"path": file.path, "sha256": file.sha256} for file in report.config.files],
             "digest": report.config.digest,
             "commit": report.config.commit,
+            "lock": None if (lock := report.config.lock) is None else {"path": lock.path, "sha256": lock.sha256},
             "assistants": [
                 {"name": name, "tools": load.tools, "tokens": load.tokens}
                 for name, load in sorted(report.tokens.items())

@@ -24,7 +24,7 @@ from remit.render.plan_sentences import (
     vetoes_by_way,
 )
 from remit.render.shapes import DiscoveryDocument, PlanDocument, ProblemDocument
-from remit.render.words import DRIFT_WORDS, RISK_ORDER, unmanaged_words
+from remit.render.words import DRIFT_WORDS, RISK_ORDER, lock_words, unmanaged_words
 
 __all__ = ["COMMENT_BYTES", "SUMMARY_BYTES", "applied_markdown", "drift_markdown", "plan_markdown"]
 
@@ -82,6 +82,8 @@ def _head(what: str, document: PlanDocument, counts: str) -> str:
     commit = document["config"]["commit"]
     made_of = f", commit {code(commit, limit=40)}" if commit else ""
     lines.append(f"Digest {code(document['digest'], limit=80)}{made_of}")
+    if (lock := document["config"]["lock"]) is not None:
+        lines.append(f"Lock {code(lock_words(lock), limit=400)}")
     return "\n\n".join(lines)
 
 

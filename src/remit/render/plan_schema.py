@@ -168,6 +168,7 @@ def _definitions() -> dict[str, _Schema]:
                 "files": _list_of(_closed({"path": _STRING, "sha256": _STRING})),
                 "digest": _STRING,
                 "commit": _or_null(_STRING),
+                "lock": _or_null(_closed({"path": _STRING, "sha256": _STRING})),
                 "assistants": _list_of(_closed({"name": _STRING, "tools": _COUNT, "tokens": _COUNT})),
             }
         ),

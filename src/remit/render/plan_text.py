@@ -29,7 +29,7 @@ from remit.render.shapes import (
     ProblemDocument,
     SourceDocument,
 )
-from remit.render.words import DRIFT_WORDS, RISK_ORDER, database_words, unmanaged_words
+from remit.render.words import DRIFT_WORDS, RISK_ORDER, database_words, lock_words, unmanaged_words
 
 __all__ = [
     "deferred_lines",
@@ -78,10 +78,12 @@ def header_lines(document: PlanDocument, paint: Painter) -> list[str]:
     config = document["config"]
     files = ", ".join(escape_terminal(file["path"]) for file in config["files"]) or "no file"
     commit = f", commit {escape_terminal(config['commit'])}" if config["commit"] else ""
+    lock = config["lock"]
     return [
         paint(Style.HEAD, f"Plan for workspace {scope_words(document)}"),
         f"  database  {database_words(document['database'])}",
         f"  config    {files} ({escape_terminal(config['digest'])}{commit})",
+        *([] if lock is None else [f"  lock      {lock_words(lock)}"]),
     ]
 
 

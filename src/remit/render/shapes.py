@@ -350,11 +350,12 @@ class AssistantLoadDocument(TypedDict):
 
 
 class ConfigDocument(TypedDict):
-    """The files a plan was made from, and what every assistant has once they are applied."""
+    """The files a plan was made from, the lock it obeys, and what every assistant has once they are applied."""
 
     files: list[ConfigFileDocument]
     digest: str
     commit: str | None
+    lock: ConfigFileDocument | None
     assistants: list[AssistantLoadDocument]
 
 

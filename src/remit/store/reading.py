@@ -81,12 +81,17 @@ def read_recorded(connection: Connection) -> Recorded:
 
 
 def _workspaces(connection: Connection) -> Mapping[str, WorkspaceRecord]:
-    columns = (workspaces.c.name, workspaces.c.owner, workspaces.c.lineage, workspaces.c.serial, workspaces.c.files)
+    rows = connection.execute(select(workspaces)).mappings()
     return {
-        name: WorkspaceRecord(
-            name=name, owner=owner, lineage=lineage, serial=serial, files=() if files is None else json_list(files)
+        row["name"]: WorkspaceRecord(
+            name=row["name"],
+            owner=row["owner"],
+            lineage=row["lineage"],
+            serial=row["serial"],
+            lock_used=row["lock_used"],
+            files=() if row["files"] is None else json_list(row["files"]),
         )
-        for name, owner, lineage, serial, files in sorted(connection.execute(select(*columns)), key=lambda row: row[0])
+        for row in sorted(rows, key=lambda row: row["name"])
     }
 
 

@@ -17,6 +17,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
     text,
 )
 
@@ -52,9 +53,10 @@ workspaces = Table(
     Column("serial", Integer, nullable=False),
     Column("source", Text),
     Column("files", Text),
+    Column("lock_used", Boolean, nullable=False, server_default=false()),
 )
 """One row a workspace from its first apply on; `source` is the repository and path that it is bound to, `files` a JSON list
-of the files that declared it at the last apply."""
+of the files that declared it at the last apply, `lock_used` whether any apply went by a lock."""
 
 mcp_server_registrations = Table(
     "mcp_server_registrations",

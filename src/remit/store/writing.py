@@ -168,6 +168,12 @@ class DatabaseTransaction:
             mine = workspaces.c.name == self._scope.workspace
             self._scope.connection.execute(update(workspaces).where(mine).values(files=ascii_json(files)))
 
+    def note_lock(self) -> None:
+        """Note that the workspace is applied by a lock from now on, if it is recorded."""
+        with self._guarded():
+            mine = workspaces.c.name == self._scope.workspace
+            self._scope.connection.execute(update(workspaces).where(mine).values(lock_used=True))
+
     @contextmanager
     def _guarded(self) -> Generator[None]:
         try:

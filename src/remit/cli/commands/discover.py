@@ -25,7 +25,7 @@ def command(*, server: tuple[str, ...], config: FileSet, form: str, no_color: bo
 
     Attaches nothing and writes nothing. Exit 4 if a server could not be listed.
     """
-    session = open_session(config, colour=not no_color)
+    session = open_session(config, colour=not no_color, obeys_lock=False)
     flags = PlanFlags.of(refresh="live", servers=server, accept=(), allow_detach=None, allow_empty=())
     lines = session.discovery(flags, attach_from_cache=False, place=None)
     wanted = [line for line in lines if not server or line.server in server]

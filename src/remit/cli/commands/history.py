@@ -31,7 +31,7 @@ __all__ = ["command"]
 @no_color_option
 def command(*, serial: int | None, limit: int, config: FileSet, form: str, no_color: bool) -> None:
     """List the applies of this workspace, newest first; with SERIAL, show that one with the plan it carried out."""
-    session = open_session(config, colour=not no_color)
+    session = open_session(config, colour=not no_color, obeys_lock=False)
     terminal, workspace = session.terminal, session.desired.workspace
     if serial is not None:
         entry, plan = _applied(session, serial)

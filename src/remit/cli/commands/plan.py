@@ -20,6 +20,9 @@ __all__ = ["command"]
 @click.command(name="plan")
 @format_choice("text", "json", "markdown", "github")
 @plan_options
+@click.option(
+    "--offline", is_flag=True, help="Ask no server: plan from the lock, as if every server offered what it has."
+)
 def command(
     *,
     config: FileSet,
@@ -33,6 +36,7 @@ def command(
     allow_detach: int | None,
     allow_empty: tuple[str, ...],
     allow_missing: tuple[str, ...],
+    offline: bool,
     require_complete: bool,
     no_color: bool,
 ) -> None:
@@ -41,6 +45,8 @@ def command(
     Exit codes: 0 fine (changes and held live changes included), 2 changes or held (--detailed-exitcode), 3 refused by a
     safeguard or a held file operation, 4 incomplete, 1 error.
     """
+    if offline and (refresh != "live" or allow_empty):
+        raise click.UsageError("--offline asks no server; leave out --refresh and --allow-empty")
     forget_summary(summary)
     if out is not None:
         check_target(out)
@@ -52,6 +58,7 @@ def command(
         allow_detach=allow_detach,
         allow_empty=allow_empty,
         allow_missing=allow_missing,
+        offline=offline,
     )
     discovery = session.discovery(flags, attach_from_cache=True)
     report = session.report(discovery, session.request(flags), session.surroundings())
@@ -69,7 +76,7 @@ def command(
         session.terminal.note(f"not saved as {out}: the plan is incomplete and --require-complete was given")
     outcome = plan_outcome(document)
     show(outcome, form, session.host.environ, session.terminal)
-    if form == "text" and report.plan.operations and not report.plan.vetoes:
+    if form == "text" and not offline and report.plan.operations and not report.plan.vetoes:
         what = f" {shlex.quote(str(out))}" if saved else "".join(flags_again(flags, accept))
         session.terminal.note(f"next: remit apply{what}{file_flag(config)}")
     write_summary(summary, outcome.summary)

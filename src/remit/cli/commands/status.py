@@ -20,7 +20,7 @@ _APPLIES = 5
 @no_color_option
 def command(*, config: FileSet, form: str, no_color: bool) -> None:
     """Show registrations, assistants with their tools and policy, and the last applies. Asks no server."""
-    session = open_session(config, colour=not no_color)
+    session = open_session(config, colour=not no_color, obeys_lock=False)
     workspace = session.desired.workspace
     record = session.recorded.workspaces.get(workspace)
     surroundings = session.surroundings()

@@ -1,0 +1,205 @@
+"""One run of `remit lock`, step by step: ask the servers, show what changes, ask, write; or only compare.
+
+Decides what ends it: 4 where a server or a selection could not be locked, 2 where a check found a difference.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import click
+
+from remit.app import difference
+from remit.cli.lock_files import lock_and_faults
+from remit.cli.session import PlanFlags, Session, open_session
+from remit.config.file_set import FileSet
+from remit.config.lockfile import LockFile, findings_of, lock_place, lock_text
+from remit.core.addresses import attachment_address
+from remit.core.desired import LockUse
+from remit.core.diagnostics import Diagnostic, Severity
+from remit.core.lock import Lock
+from remit.core.lock_review import check_lock, lock_changes
+from remit.core.locking import LockDraft, draft_lock
+from remit.core.operations import ToolOperation
+from remit.core.plan import SAFEGUARD_CODES
+from remit.core.planner import PlanRequest
+from remit.core.report import DiscoveryLine
+from remit.core.views import absence_of
+from remit.errors import ConfigError, NotApproved
+from remit.reconcile.observe import live_of
+from remit.reconcile.outcome import ExitCode, first_of
+from remit.reconcile.whole_file import write_whole
+from remit.render.diagnostics import diagnostics_text
+from remit.render.layout import counted
+from remit.render.lock_text import lock_change_text
+
+__all__ = ["check_locked", "write_lock"]
+
+_MODE = 0o644
+"""A lock is committed; it holds no secret, as no server is told one in a listing."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A session with its lock file: `old` is the lock in it, `faults` what is wrong with it."""
+
+    config: FileSet
+    session: Session
+    old: LockFile | None
+    faults: tuple[Diagnostic, ...]
+
+    @property
+    def name(self) -> str:
+        return str(lock_place(self.config))
+
+    @property
+    def lock(self) -> Lock:
+        return Lock(environment=self.config.environment) if self.old is None else self.old.lock
+
+
+def _begin(config: FileSet, *, colour: bool) -> _Run:
+    session = open_session(config, colour=colour, obeys_lock=False)
+    if session.desired.lock is LockUse.NONE:
+        raise ConfigError(
+            "the configuration says `lock: none`",
+            code="lock-disabled",
+            place=str(config),
+            hint="remove `lock: none` if the lock is to be the approval of what servers say",
+        )
+    return _Run(config, session, *lock_and_faults(config))
+
+
+# --- writing -----------------------------------------------------------------------------------------------------------
+
+
+def write_lock(config: FileSet, servers: tuple[str, ...], *, yes: bool, colour: bool) -> ExitCode:
+    """Write the lock as the servers are now. Raises NotApproved where nobody said yes; then nothing was written."""
+    run = _begin(config, colour=colour)
+    _refuse_conflict(run)
+    draft, discovery = _draft(run, servers)
+    changes = lock_changes(run.lock, draft.lock, run.session.desired, difference)
+    _show(run, draft, changes, discovery)
+    text, terminal = lock_text(draft.lock), run.session.terminal
+    if run.old is not None and not run.faults and text == lock_text(run.old.lock, run.old.findings):
+        terminal.note(f"{run.name} is up to date")
+        return _exit(draft)
+    if not yes and not terminal.interactive:
+        raise NotApproved(
+            f"nobody is there to look at this change of {run.name}", hint="run it on a terminal, or pass --yes"
+        )
+    if not yes and not terminal.ask(f"Write {run.name}?"):
+        raise NotApproved("not approved; nothing was written")
+    write_whole(lock_place(config), text, mode=_MODE)
+    terminal.note(f"wrote {run.name}; commit it and have the change reviewed: it is the approval of what models read")
+    return _exit(draft)
+
+
+def _refuse_conflict(run: _Run) -> None:
+    run.session.terminal.diagnose(run.faults)
+    if any(each.code == "lock-conflict" for each in run.faults):
+        raise click.exceptions.Exit(ExitCode.ERROR)
+    if run.faults:
+        run.session.terminal.note(f"{run.name} is written anew")
+
+
+def _draft(run: _Run, servers: tuple[str, ...]) -> tuple[LockDraft, tuple[DiscoveryLine, ...]]:
+    session = run.session
+    flags = PlanFlags.of(refresh="live", servers=servers, accept=(), allow_detach=None, allow_empty=())
+    discovery = session.discovery(flags, attach_from_cache=False)
+    request = PlanRequest(diff=difference, scope=flags.scope, lock=run.lock)
+    draft = draft_lock(session.desired, session.recorded, live_of(discovery), request, run.config.environment)
+    strangers = [each for each in draft.plan.problems if each.code == "not-owner"]
+    if strangers:
+        session.terminal.diagnose(strangers)
+        raise click.exceptions.Exit(ExitCode.ERROR)
+    return draft, discovery
+
+
+def _show(
+    run: _Run, draft: LockDraft, changes: tuple[ToolOperation, ...], discovery: tuple[DiscoveryLine, ...]
+) -> None:
+    terminal = run.session.terminal
+    terminal.result(
+        lock_change_text(run.name, changes, locked=sum(1 for _ in draft.lock.tools()), colour=terminal.colour)
+    )
+    terminal.diagnose(_unlockable(draft))
+    observed = {line.server: line.observation for line in discovery}
+    for server in draft.unlisted:
+        kept = sum(server == one for _, one, _, _ in draft.lock.tools())
+        why = absence_of(observed[server]) if server in observed else "not resolved"
+        terminal.diagnose(
+            [
+                Diagnostic(
+                    code="lock-unlisted",
+                    severity=Severity.WARNING,
+                    message=f"it was not listed ({why}): {counted(kept, 'entry')} kept as they were",
+                    address=f"server.{server}",
+                    hint=f"run `remit lock --server {server}` when it answers",
+                )
+            ]
+        )
+
+
+def _unlockable(draft: LockDraft) -> list[Diagnostic]:
+    """What the plan finds of selections; what it finds of the old lock and of an apply is no matter here."""
+    beside = {"not-in-lock", "assistant-elsewhere", "alias-historic", *SAFEGUARD_CODES}
+    return [each for each in draft.plan.problems if each.code not in beside and each.severity is not Severity.NOTE]
+
+
+def _exit(draft: LockDraft) -> ExitCode:
+    unresolved = any(each.severity is Severity.ERROR for each in _unlockable(draft))
+    return ExitCode.INCOMPLETE if draft.unlisted or unresolved else ExitCode.OK
+
+
+# --- checking ----------------------------------------------------------------------------------------------------------
+
+
+def check_locked(config: FileSet, servers: tuple[str, ...], *, live: bool, colour: bool) -> ExitCode:
+    """Whether the lock is what `remit lock` would write: as far as the files say, and with `live` as the servers say."""
+    run = _begin(config, colour=colour)
+    terminal = run.session.terminal
+    if run.faults:
+        terminal.result(diagnostics_text(run.faults, colour=terminal.colour))
+        return ExitCode.ERROR
+    found = _differences(run)
+    if found:
+        terminal.result(diagnostics_text(found, colour=terminal.colour))
+    ending = ExitCode.CHANGES if found else ExitCode.OK
+    if live and run.old is not None:
+        draft, discovery = _draft(run, servers)
+        changes = lock_changes(run.lock, draft.lock, run.session.desired, difference)
+        if changes or draft.unlisted:
+            _show(run, draft, changes, discovery)
+        ending = first_of(ending, _exit(draft), ExitCode.CHANGES if changes else ExitCode.OK)
+    if ending is ExitCode.OK:
+        locked = sum(1 for _ in run.lock.tools())
+        asked = "the servers offer what it has" if live else "no server was asked"
+        terminal.result(f"{run.name}: {counted(locked, 'tool')} locked, it fits the configuration; {asked}")
+    return ending
+
+
+def _differences(run: _Run) -> list[Diagnostic]:
+    if run.old is None:
+        return [
+            Diagnostic(
+                code="lock-absent",
+                message="there is no such file",
+                address=run.name,
+                hint="`remit lock` writes it; commit it then",
+            )
+        ]
+    return [*check_lock(run.session.desired, run.lock), *_missing_notes(run.lock, run.old.findings)]
+
+
+def _missing_notes(lock: Lock, noted: Mapping[tuple[str, str, str], tuple[str, ...]]) -> list[Diagnostic]:
+    """Findings without a note. Notes beyond ours are of another remit's rules and do no harm."""
+    return [
+        Diagnostic(
+            code="lock-findings",
+            message=f"the note of a finding is missing: {finding}",
+            address=attachment_address(assistant, tool.alias),
+            hint="run `remit lock`, which writes it, and have its change reviewed",
+        )
+        for assistant, server, name, tool in lock.tools()
+        for finding in findings_of(tool.definition)
+        if finding not in noted.get((assistant, server, name), ())
+    ]
