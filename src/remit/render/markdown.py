@@ -19,12 +19,13 @@ from remit.render.plan_sentences import (
     counts_words,
     deferred_words,
     incomplete_words,
+    lock_words,
     observed_words,
     unlisted_servers,
     vetoes_by_way,
 )
 from remit.render.shapes import DiscoveryDocument, PlanDocument, ProblemDocument
-from remit.render.words import DRIFT_WORDS, RISK_ORDER, lock_words, unmanaged_words
+from remit.render.words import DRIFT_WORDS, RISK_ORDER, unmanaged_words
 
 __all__ = ["COMMENT_BYTES", "SUMMARY_BYTES", "applied_markdown", "drift_markdown", "plan_markdown"]
 

@@ -14,6 +14,7 @@ from remit.core.plan import SAFEGUARD_CODES
 from remit.render.escape import escape_terminal
 from remit.render.layout import WIDEST, aligned, counted, repeated
 from remit.render.shapes import (
+    ConfigFileDocument,
     DeferredDocument,
     DiscoveryDocument,
     LastGoodDocument,
@@ -31,6 +32,7 @@ __all__ = [
     "counts_words",
     "deferred_words",
     "incomplete_words",
+    "lock_words",
     "observed_words",
     "replaces_something",
     "unlisted_servers",
@@ -85,6 +87,11 @@ def beside_lines(entry: ListedDocument, room: int) -> Iterator[str]:
 def _quarantined(tool: QuarantineDocument, room: int) -> tuple[str, str]:
     name = escape_terminal(tool["remote_name"], limit=64) or "(no name)"
     return name, f"{escape_terminal(tool['reason'])}: {escape_terminal(tool['detail'], limit=room)}"
+
+
+def lock_words(lock: ConfigFileDocument) -> str:
+    """The lock that a plan obeys: `mcp.lock (sha256:...)`."""
+    return f"{escape_terminal(lock['path'])} (sha256:{escape_terminal(lock['sha256'])})"
 
 
 def deferred_words(entries: Sequence[DeferredDocument], room: int) -> Iterator[tuple[str, str]]:

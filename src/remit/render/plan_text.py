@@ -17,6 +17,7 @@ from remit.render.plan_sentences import (
     counts_words,
     deferred_words,
     incomplete_words,
+    lock_words,
     observed_words,
     vetoes_by_way,
 )
@@ -29,7 +30,7 @@ from remit.render.shapes import (
     ProblemDocument,
     SourceDocument,
 )
-from remit.render.words import DRIFT_WORDS, RISK_ORDER, database_words, lock_words, unmanaged_words
+from remit.render.words import DRIFT_WORDS, RISK_ORDER, database_words, unmanaged_words
 
 __all__ = [
     "deferred_lines",

@@ -8,7 +8,7 @@ from remit.core.operations import OpName, Reason, RiskCode
 from remit.core.plan import DeferredReason, DriftKind, HoldReason
 from remit.render.escape import escape_terminal
 from remit.render.layout import Style, counted
-from remit.render.shapes import ConfigFileDocument, DatabaseDocument, EnvelopeDocument, UnmanagedDocument
+from remit.render.shapes import DatabaseDocument, EnvelopeDocument, UnmanagedDocument
 
 __all__ = [
     "DEFERRED_WORDS",
@@ -22,7 +22,6 @@ __all__ = [
     "SUMMARY_ORDER",
     "database_words",
     "envelope_words",
-    "lock_words",
     "unmanaged_words",
 ]
 
@@ -184,11 +183,6 @@ def database_words(database: DatabaseDocument) -> str:
     if database["lineage"] is not None:
         words.append(f"lineage {escape_terminal(database['lineage'])}")
     return ", ".join([*words, f"serial {database['serial']}"])
-
-
-def lock_words(lock: ConfigFileDocument) -> str:
-    """The lock that a plan obeys: `mcp.lock (sha256:...)`."""
-    return f"{escape_terminal(lock['path'])} (sha256:{escape_terminal(lock['sha256'])})"
 
 
 def unmanaged_words(unmanaged: UnmanagedDocument) -> list[str]:
