@@ -1,12 +1,14 @@
 """Fakes of the ports in core, for tests in which the other side is what the test says it is."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from remit.core.live import Listed, Observation, Unreachable, UnreachableReason
 from remit.core.ports import ListingTarget
+from remit.core.recorded import RecordedServer
+from remit.core.remote_ports import RemoteAnswer, RemoteCall, RemoteContract
 
-__all__ = ["FakeLister", "SilentProgress"]
+__all__ = ["FakeConnection", "FakeConnections", "FakeLister", "SilentProgress"]
 
 GONE = Unreachable(reason=UnreachableReason.REFUSED, detail="nobody listens there")
 
@@ -31,3 +33,39 @@ class SilentProgress:
 
     def finished(self, server: str, observation: Observation) -> None:
         """A server answered, or did not."""
+
+
+@dataclass
+class FakeConnection:
+    """The connection to one server, whose listing is what `listing` says now and whose calls `carry` carries out."""
+
+    server: str
+    listing: Callable[[str], Listed | Unreachable]
+    carry: Callable[[str, RemoteCall], Awaitable[RemoteAnswer]]
+
+    async def contract(self, *, max_age: float, timeout: float, trace_id: str) -> RemoteContract:
+        """The listing of this moment."""
+        return RemoteContract(live=self.listing(self.server), session=1)
+
+    def known(self) -> RemoteContract | None:
+        """Nothing: nobody has listed anything before."""
+        return None
+
+    async def call(self, call: RemoteCall) -> RemoteAnswer:
+        """What `carry` makes of it."""
+        return await self.carry(self.server, call)
+
+
+@dataclass
+class FakeConnections:
+    """Connections without anything behind them; see FakeConnection."""
+
+    listing: Callable[[str], Listed | Unreachable]
+    carry: Callable[[str, RemoteCall], Awaitable[RemoteAnswer]]
+
+    def of(self, server: RecordedServer) -> FakeConnection:
+        """A connection to a registration, by its name."""
+        return FakeConnection(server.name, self.listing, self.carry)
+
+    async def close(self) -> None:
+        """Nothing is open."""

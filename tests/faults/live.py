@@ -99,7 +99,7 @@ async def patient(here: "Site", *pauses: float) -> AsyncGenerator[GovernedRuntim
 
 
 def runtime_over(
-    location: Location, journal: Journal, connections: Connections, *, host: Host, owner: str
+    location: Location, journal: Journal, connections: Connections, *, host: Host, owner: str, poll: float = 1.0
 ) -> GovernedRuntime:
     """The governed runtime as app.py composes it, over these connections. For one event loop."""
     return GovernedRuntime(
@@ -113,6 +113,7 @@ def runtime_over(
             diff=difference,
             clock=host.clock,
             new_id=host.new_id,
+            poll_seconds=poll,
         )
     )
 
