@@ -102,11 +102,33 @@ def test_fault_f6_while_the_database_is_gone_no_call_goes_out_and_one_that_was_o
             assert "could not be recorded" in str(result.metadata["not_recorded"])
             away.rename(kept)
             assert not (await called(run, "write", 3, tool_call_id="back")).is_error
+            again = await called(run, "write", 1, idempotency_key="key")
+            assert (again.metadata["replayed"], again.structured_content) == (True, result.structured_content)
 
     asyncio.run(main())
     assert here.arrived() == ["write 1", "write 3"]
-    assert here.actions() == {"out": ("unknown", "outcome_unknown"), "back": ("completed", None)}
+    assert here.actions() == {"out": ("completed", None), "back": ("completed", None)}
     here.sound_audit()
+
+
+def test_fault_f7_an_outcome_that_came_while_the_database_was_away_is_kept_when_it_is_back_also_by_a_close(
+    tmp_path: Path,
+) -> None:
+    release, kept, away = tmp_path / "release", tmp_path / ".remit", tmp_path / "away"
+    here = site(tmp_path, held_by=str(release))
+
+    async def main() -> None:
+        async with asyncio.timeout(SECONDS), here.open() as runtime, runtime.run("ops") as run:
+            out = asyncio.create_task(called(run, "write", 1, tool_call_id="out"))
+            await until(lambda: len(here.arrived()) == 1)
+            kept.rename(away)
+            release.touch()
+            assert "not_recorded" in (await out).metadata
+            away.rename(kept)
+
+    asyncio.run(main())
+    assert (here.arrived(), here.actions()) == (["write 1"], {"out": ("completed", None)})
+    assert here.sound_audit() == [("call_intent", "out"), ("call_outcome", "out")]
 
 
 def test_looking_at_the_database_leaves_the_locks_of_an_open_journal_where_they_are(tmp_path: Path) -> None:
