@@ -7,9 +7,7 @@ have had an effect) and that whatever happens in between, the action gets exactl
 import asyncio
 import json
 import time
-from collections import deque
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -21,7 +19,7 @@ from remit.core.calls import FailureCode
 from remit.core.canonical import JsonObject, sha256_hex
 from remit.core.gatekeeper import Deny
 from remit.core.remote_ports import Delivery, OnProgress, RemoteAnswer, RemoteFault, RemoteResult
-from remit.errors import DatabaseUnusable, NoDatabase, StoreError
+from remit.errors import StoreError
 from remit.runtime.abi import ToolResultEnvelope
 from remit.runtime.case import Case, call_seconds
 from remit.runtime.durable import durable
@@ -35,7 +33,6 @@ Recheck = Callable[[], Awaitable["Deny | int | None"]]
 """The gate once more, on the session that is open now: the session to pin the call to, or why it may not go out."""
 
 _MOST_SENT = 2
-_MISSED_KEPT = 256
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 
@@ -64,7 +61,6 @@ class Carriage:
         self._watch = watch
         self._adapt = adapt
         self._clock = clock
-        self._missed: deque[CallEnd] = deque(maxlen=_MISSED_KEPT)
 
     async def carry(
         self, executor: McpToolExecutor, case: Case, *, started: float, recheck: Recheck, on_progress: OnProgress | None
@@ -85,7 +81,7 @@ class Carriage:
             why = "the run was cancelled" if by_run else "the caller cancelled the call"
             ending = cancelled_ending(why, sent=sent.attempts > 0)
             # Submitted before anything can interrupt again: the journal keeps it whoever waits for it.
-            kept = self._keep(self._end_of(case, ending, sent, started))
+            kept = self._journal.end(self._end_of(case, ending, sent, started))
             if not by_run:
                 raise
             with suppress(StoreError):
@@ -139,27 +135,12 @@ class Carriage:
         if sent.renewed:
             self._note_renewal(case)
         try:
-            ours = await durable(self._keep(self._end_of(case, ending, sent, started)))
+            ours = await durable(self._journal.end(self._end_of(case, ending, sent, started)))
         except StoreError as error:
             return _with_note(ending.result, not_recorded=f"the outcome could not be recorded ({error.code})")
         if not ours:
             return _with_note(ending.result, not_recorded="the call was declared unknown before its answer came")
         return ending.result
-
-    def keep_missed(self) -> None:
-        """Submit the ends once more that the database did not take: it was away, full or locked when they came."""
-        for _ in range(len(self._missed)):
-            self._submit(self._missed.popleft())
-
-    def _keep(self, end: CallEnd) -> "Future[bool]":
-        # No call that ended may look under way for as long as this process lives, so each end takes the missed ones along.
-        self.keep_missed()
-        return self._submit(end)
-
-    def _submit(self, end: CallEnd) -> "Future[bool]":
-        future = self._journal.end(end)
-        future.add_done_callback(lambda done: self._missed.append(end) if _is_passing(done.exception()) else None)
-        return future
 
     def _note_renewal(self, case: Case) -> None:
         facts = case.facts
@@ -194,12 +175,6 @@ class Carriage:
             output=ending.result.content if facts.record_output and not silent else None,
             result_digest=None if silent else _digest(document),
         )
-
-
-def _is_passing(error: BaseException | None) -> bool:
-    """Whether the database may take the same row later."""
-    away = isinstance(error, NoDatabase | DatabaseUnusable)
-    return away or (isinstance(error, StoreError) and error.code == "database-locked")
 
 
 def _too_late(case: Case) -> RemoteFault:

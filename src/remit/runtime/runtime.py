@@ -104,7 +104,6 @@ class GovernedRuntime:
         """End connections, child processes and the journal; bounded."""
         await self._watch.close()
         await self._ports.connections.close()
-        self._governance.carriage.keep_missed()
         await asyncio.to_thread(self._ports.journal.close)
 
     async def _started(
