@@ -23,10 +23,25 @@ CODES: Mapping[str, Explanation] = {
         "Exit code 64.",
         "run `remit lock`, have its change reviewed, and leave out --accept; or say `lock: none` in the file.",
     ),
+    "lock-absent": Explanation(
+        "There is no lock file.",
+        "Nothing says which definitions were reviewed.",
+        "write one with `remit lock`, and commit it.",
+    ),
     "lock-disabled": Explanation(
         "The configuration says `lock: none`, so there is no lock to write or to check.",
         "A lock that is written and not obeyed would only look like an approval.",
         "remove `lock: none` from the configuration.",
+    ),
+    "lock-findings": Explanation(
+        "A definition in the lock has a high finding, and the note that says so is not beside it.",
+        "The notes are there so that a reviewer does not miss what hides in a text.",
+        "run `remit lock`, which writes the notes anew.",
+    ),
+    "lock-kept": Explanation(
+        "A server does not list an attached tool any more, or not in a form that can be used.",
+        "Only the file takes a tool away, so its entry in the lock stays as it was approved.",
+        "have it mended on the server, or take the tool out of `include` and run `remit lock`.",
     ),
     "lock-needed": Explanation(
         "`--offline` plans from the lock, and there is none.",
@@ -101,7 +116,7 @@ CODES: Mapping[str, Explanation] = {
 def all_codes() -> Mapping[str, Explanation]:
     """Codes of all packages and words of a plan, by slug; a code of its own outweighs a word."""
     from remit.config.codes import CODES as CONFIG_CODES
-    from remit.core.codes import PLAN_CODES
+    from remit.core.codes import LOCK_CODES, PLAN_CODES
     from remit.core.explanations import PLAN_WORDS
     from remit.reconcile.codes import CODES as RECONCILE_CODES
     from remit.runtime.codes import CODES as RUNTIME_CODES
@@ -111,6 +126,7 @@ def all_codes() -> Mapping[str, Explanation]:
     return {
         **PLAN_WORDS,
         **PLAN_CODES,
+        **LOCK_CODES,
         **CONFIG_CODES,
         **STORE_CODES,
         **UPSTREAM_CODES,

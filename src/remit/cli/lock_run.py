@@ -3,7 +3,7 @@
 Decides what ends it: 4 where a server or a selection could not be locked, 2 where a check found a difference.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import click
@@ -13,14 +13,14 @@ from remit.cli.lock_files import lock_and_faults
 from remit.cli.session import PlanFlags, Session, open_session
 from remit.config.file_set import FileSet
 from remit.config.lockfile import LockFile, findings_of, lock_place, lock_text
-from remit.core.addresses import attachment_address
+from remit.core.addresses import attachment_address, server_address
 from remit.core.desired import LockUse
 from remit.core.diagnostics import Diagnostic, Severity
 from remit.core.lock import Lock
 from remit.core.lock_review import check_lock, lock_changes
 from remit.core.locking import LockDraft, draft_lock
 from remit.core.operations import ToolOperation
-from remit.core.plan import SAFEGUARD_CODES
+from remit.core.plan import SAFEGUARD_CODES, DriftKind
 from remit.core.planner import PlanRequest
 from remit.core.report import DiscoveryLine
 from remit.core.views import absence_of
@@ -121,22 +121,32 @@ def _show(
     terminal.result(
         lock_change_text(run.name, changes, locked=sum(1 for _ in draft.lock.tools()), colour=terminal.colour)
     )
-    terminal.diagnose(_unlockable(draft))
+    terminal.diagnose([*_unlockable(draft), *_kept_tools(draft), *_kept_servers(draft, discovery)])
+
+
+def _kept_servers(draft: LockDraft, discovery: tuple[DiscoveryLine, ...]) -> Iterator[Diagnostic]:
     observed = {line.server: line.observation for line in discovery}
     for server in draft.unlisted:
         kept = sum(server == one for _, one, _, _ in draft.lock.tools())
-        why = absence_of(observed[server]) if server in observed else "not resolved"
-        terminal.diagnose(
-            [
-                Diagnostic(
-                    code="lock-unlisted",
-                    severity=Severity.WARNING,
-                    message=f"it was not listed ({why}): {counted(kept, 'entry')} kept as they were",
-                    address=f"server.{server}",
-                    hint=f"run `remit lock --server {server}` when it answers",
-                )
-            ]
+        yield Diagnostic(
+            code="lock-unlisted",
+            severity=Severity.WARNING,
+            message=f"it was not listed ({absence_of(observed[server])}); kept as they were: {counted(kept, 'tool')}",
+            address=server_address(server),
+            hint=f"run `remit lock --server {server}` when it answers",
         )
+
+
+def _kept_tools(draft: LockDraft) -> Iterator[Diagnostic]:
+    for each in draft.plan.drift:
+        if each.kind is not DriftKind.CHANGED:
+            yield Diagnostic(
+                code="lock-kept",
+                severity=Severity.WARNING,
+                message=f"{each.kind} ({each.detail}): its entry is kept, as it is attached and selected",
+                address=each.address,
+                hint="take it out of `include` if it is not to come back",
+            )
 
 
 def _unlockable(draft: LockDraft) -> list[Diagnostic]:

@@ -7,7 +7,7 @@ that has no entry. Pure.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["PLAN_CODES", "Explanation"]
+__all__ = ["LOCK_CODES", "PLAN_CODES", "Explanation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,31 +123,6 @@ PLAN_CODES: Mapping[str, Explanation] = {
         "a lost file must not loosen that. Nothing is applied, and no flag lifts it.",
         "bring the file back (`git checkout`), write it anew with `remit lock`, or say `lock: none` in the file.",
     ),
-    "lock-absent": Explanation(
-        "There is no lock file.",
-        "Nothing says which definitions were reviewed.",
-        "write one with `remit lock`, and commit it.",
-    ),
-    "lock-alias": Explanation(
-        "The lock calls a tool otherwise than the file does, or two tools of an assistant the same.",
-        "A model calls tools by that name alone, and reviewers saw another one.",
-        "run `remit lock` and have its change reviewed; where two share a name, declare another under `aliases:`.",
-    ),
-    "lock-findings": Explanation(
-        "A definition in the lock has a high finding, and the note that says so is not beside it.",
-        "The notes are there so that a reviewer does not miss what hides in a text.",
-        "run `remit lock`, which writes the notes anew.",
-    ),
-    "lock-incomplete": Explanation(
-        "The file selects a tool by name, and the lock does not have it.",
-        "It would be held at every apply, as nobody reviewed what it is.",
-        "run `remit lock` and have its change reviewed, or take the tool out of `include`.",
-    ),
-    "lock-unselected": Explanation(
-        "The lock has a tool that the file does not select.",
-        "It does nothing, but whoever reads the lock takes it for in use.",
-        "run `remit lock`, which takes it out.",
-    ),
     "not-in-lock": Explanation(
         "A tool is attached and selected, and the lock does not have it.",
         "The lock is what reviewers approved. What was attached before stays in service, as only the file detaches.",
@@ -159,3 +134,22 @@ PLAN_CODES: Mapping[str, Explanation] = {
         "look at the change in the plan, and accept its digest if it is right.",
     ),
 }
+
+LOCK_CODES: Mapping[str, Explanation] = {
+    "lock-alias": Explanation(
+        "The lock calls a tool otherwise than the file does, or two tools of an assistant the same.",
+        "A model calls tools by that name alone, and reviewers saw another one.",
+        "run `remit lock` and have its change reviewed; where two share a name, declare another under `aliases:`.",
+    ),
+    "lock-incomplete": Explanation(
+        "The file selects a tool by name, and the lock does not have it.",
+        "It would be held at every apply, as nobody reviewed what it is.",
+        "run `remit lock` and have its change reviewed, or take the tool out of `include`.",
+    ),
+    "lock-unselected": Explanation(
+        "The lock has a tool that the file does not select.",
+        "It does nothing, but whoever reads the lock takes it for in use.",
+        "run `remit lock`, which takes it out.",
+    ),
+}
+"""What a check of a lock against its file finds (core/lock_review.py)."""
