@@ -1,6 +1,7 @@
 """An environment's overlay over the files: what merges, what is replaced, what is deleted, and what is refused."""
 
 import hashlib
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -233,3 +234,22 @@ def without_places(read: Desired) -> tuple[object, ...]:
     servers = tuple((each.name, each.endpoint, each.connection, each.envelope, each.enabled) for each in read.servers)
     assistants = tuple((each.name, each.permissions, len(each.selections)) for each in read.assistants)
     return read.workspace, read.owner, servers, assistants, read.trace_days
+
+
+def test_the_overlay_of_the_documentation_holds() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text("utf-8")
+    [overlay] = [
+        block for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if block.startswith("# envs/prod.yaml")
+    ]
+    base = (
+        "version: 1\nmcp:\n  servers:\n    - {name: tickets, url: 'https://dev.example.com/mcp', headers: {X-Team: a}}\n"
+        "    - {name: analytics, command: [x], env: {A: b}, cwd: .}\n    - {name: scratch, command: [y]}\n"
+        "assistants:\n  - name: ops\n    tools:\n      - {server: scratch, include: ['*']}\n"
+        "      - {server: tickets, include: [search, close], aliases: {search: find}}\n"
+    )
+    result = laid(overlay, base)
+    assert isinstance(result, Loaded), result
+    read = result.desired
+    assert [each.name for each in read.servers] == ["tickets", "analytics", "audit"]
+    assert read.servers[0].connection.headers == {"X-Team": "a", "X-Stage": "prod"}
+    assert [each.server for each in read.assistants[0].selections] == ["tickets"]

@@ -1,0 +1,250 @@
+"""Several files and environments, end to end: promotion, lost files, two workspaces in one database."""
+
+import contextlib
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.workspace import Ended, Workspace, tool
+
+MAIN = """\
+version: 1
+workspace: demo
+include: [mcp.d/*.yaml]
+mcp:
+  servers:
+    - name: issues
+      command: {server:dev}
+"""
+OPS = """\
+version: 1
+assistants:
+  - name: ops
+    tools:
+      - server: issues
+        include: [search, close]
+"""
+PROD = """\
+version: 1
+mcp:
+  servers:
+    - name: issues
+      command: {server:prod}
+      envelope: {surface: locked}
+assistants:
+  - name: ops
+    permissions: [write]
+"""
+
+
+@pytest.fixture
+def two(here: Workspace) -> Workspace:
+    """A workspace of two files with the environments dev and prod, which have servers of their own."""
+    here.serve("dev", tool("search"), tool("close"))
+    here.serve("prod", tool("search", "Searches in production."), tool("close"))
+    here.write(MAIN)
+    here.write(OPS, "mcp.d/ops.yaml")
+    here.write("version: 1\n", "envs/dev.yaml")
+    here.write(PROD, "envs/prod.yaml")
+    return here
+
+
+def database(here: Workspace, name: str) -> str:
+    return f"sqlite:///{here.folder / name}.db"
+
+
+def of(here: Workspace, environment: str, *arguments: str) -> Ended:
+    """A run for an environment, whose database is named after it."""
+    return here.run(*arguments, "--env", environment, REMIT_DATABASE_URL=database(here, environment))
+
+
+def applied(here: Workspace, environment: str, *arguments: str) -> Ended:
+    return of(here, environment, "apply", "--auto-approve", "--create-db", "--format", "json", *arguments)
+
+
+def test_promotion_from_one_environment_to_the_next_is_a_plan(two: Workspace):
+    assert applied(two, "dev").code == 0
+    first = of(two, "prod", "plan", "--out", "prod-plan.json", "--format", "json")
+    assert (first.document["environment"], first.done["attach"]) == ("prod", 2)
+    assert [each["path"] for each in first.document["config"]["files"]] == [
+        "mcp.yaml",
+        "mcp.d/ops.yaml",
+        "envs/prod.yaml",
+    ]
+    places = {
+        each["address"]: f"{each['source']['file']}:{each['source']['line']}" for each in first.document["operations"]
+    }
+    assert places == {
+        "server.issues": "envs/prod.yaml:4",
+        "assistant.ops": "envs/prod.yaml:8",
+        "assistant.ops/issues__search": "mcp.d/ops.yaml:6",
+        "assistant.ops/issues__close": "mcp.d/ops.yaml:6",
+    }
+    assert "Plan for workspace demo, environment prod" in of(two, "prod", "plan").out
+    assert of(two, "prod", "apply", "prod-plan.json", "--create-db").code == 0
+    # What is tried in dev next comes to prod as the same change, and as nothing else.
+    two.write(OPS.replace("[search, close]", "[search]"), "mcp.d/ops.yaml")
+    seen: list[list[str]] = []
+    for environment in ("dev", "prod"):
+        plan = of(two, environment, "plan", "--format", "json", "--allow-detach", "1")
+        seen.append([f"{each['op']} {each['address']}" for each in plan.document["operations"]])
+        assert applied(two, environment, "--allow-detach", "1").code == 0
+        assert of(two, environment, "plan", "--detailed-exitcode").code == 0
+    assert seen == [["detach assistant.ops/issues__close"]] * 2
+
+
+def test_a_plan_of_one_environment_is_refused_for_another(two: Workspace):
+    of(two, "prod", "plan", "--out", "prod-plan.json")
+    refused = of(two, "dev", "apply", "prod-plan.json", "--create-db")
+    assert (refused.code, "made for environment 'prod'" in refused.err, "pass --env prod" in refused.err) == (
+        64,
+        True,
+        True,
+    )
+    two.run("plan", "--out", "plain.json")
+    assert "leave out --env" in of(two, "dev", "apply", "plain.json").err
+
+
+def test_a_misspelt_environment_is_a_usage_error_with_the_names(two: Workspace):
+    for command in (("validate",), ("plan",), ("drift",), ("status",), ("config", "show")):
+        ended = two.run(*command, "--env", "prd")
+        assert (ended.code, "did you mean 'prod'? the environments are: dev, prod" in ended.err) == (64, True), command
+
+
+def test_every_command_reads_all_files_of_the_command_line(two: Workspace):
+    two.write(MAIN.replace("include: [mcp.d/*.yaml]\n", ""))
+    files = ("-f", "mcp.yaml", "-f", "mcp.d/ops.yaml")
+    assert "1 assistant, 1 selection" in two.run("validate", *files).out
+    plan = two.run("plan", *files)
+    assert "next: remit apply -f mcp.yaml -f mcp.d/ops.yaml" in plan.err
+    assert two.apply(*files).code == 0
+    for command in (("status",), ("drift",), ("history",), ("discover",)):
+        assert two.run(*command, *files).code == 0, command
+    assert two.run("call", "ops", "issues__search", "--args", '{"q": "a"}', *files).code != 64
+
+
+def test_the_configuration_is_shown_as_one_file_that_reads_the_same(two: Workspace):
+    shown = two.run("config", "show", "--env", "prod")
+    two.write(shown.out, "flat.yaml")
+    flat, composed = (two.run("plan", "--format", "json", *each) for each in (("-f", "flat.yaml"), ("--env", "prod")))
+    assert flat.document["digest"] == composed.document["digest"]
+    places = two.run("config", "show", "--env", "prod", "--origin").out
+    assert "surface: locked" in places
+    assert any(line.endswith("# envs/prod.yaml:6") and "surface: locked" in line for line in places.splitlines())
+    document = two.run("config", "show", "--env", "prod", "--format", "json").document
+    assert (document["environment"], document["config"]["assistants"][0]["permissions"]) == ("prod", ["write"])
+
+
+def test_no_value_of_a_reference_is_shown(two: Workspace):
+    two.write(MAIN + '      env: {TOKEN: "${env:TOKEN}"}\n')
+    for form in ("text", "json"):
+        ended = two.run("config", "show", "--origin", "--format", form, TOKEN="dummy-secret-value")
+        assert ("${env:TOKEN}" in ended.out, "dummy-secret-value" in ended.out) == (True, False)
+
+
+@pytest.mark.parametrize("gone", ["", "# nothing left\n", None])
+def test_an_included_file_that_is_lost_or_emptied_detaches_nothing(two: Workspace, gone: str | None):
+    assert applied(two, "dev").code == 0
+    if gone is None:
+        (two.folder / "mcp.d" / "ops.yaml").unlink()
+    else:
+        two.write(gone, "mcp.d/ops.yaml")
+    refused = applied(two, "dev", "--allow-detach", "2")
+    assert refused.code == (3 if gone is None else 1)
+    two.write(OPS, "mcp.d/ops.yaml")
+    assert of(two, "dev", "plan", "--detailed-exitcode").code == 0
+
+
+def test_a_lost_file_is_named_and_let_go_by_name_only(two: Workspace):
+    assert applied(two, "dev").code == 0
+    (two.folder / "mcp.d" / "ops.yaml").rename(two.folder / "mcp.d" / "all.yaml")
+    renamed = applied(two, "dev")
+    assert (renamed.code, renamed.document["changed"], renamed.document["serial"]) == (0, False, None)
+    (two.folder / "mcp.d" / "all.yaml").unlink()
+    vetoes = [
+        each["message"].split(" ")[0]
+        for each in of(two, "dev", "plan", "--format", "json").document["problems"]
+        if each["code"] == "files-vanished"
+    ]
+    assert vetoes == ["mcp.d/all.yaml"]
+    wrong = of(two, "dev", "plan", "--allow-missing-file", "mcp.d/al.yaml")
+    assert (wrong.code, "did you mean 'mcp.d/all.yaml'?" in wrong.err) == (64, True)
+    allowed = ("--allow-detach", "2", "--allow-missing-file", "mcp.d/all.yaml")
+    assert of(two, "dev", "plan", "--out", "p.json", *allowed).code == 0
+    assert of(two, "dev", "apply", "p.json").code == 0
+    assert applied(two, "dev", *allowed).code == 0
+
+
+def test_an_environment_that_is_forgotten_on_the_command_line_is_a_lost_file(two: Workspace):
+    assert applied(two, "prod").code == 0
+    forgotten = two.run("plan", "--format", "json", REMIT_DATABASE_URL=database(two, "prod"))
+    assert forgotten.code == 3
+    assert {
+        each["message"].split(" ")[0] for each in forgotten.document["problems"] if each["code"] == "files-vanished"
+    } == {"envs/prod.yaml"}
+
+
+# --- two workspaces in one database ------------------------------------------------------------------------------------
+
+
+def workspace(folder: Path, name: str, server: str, *tools: str) -> Workspace:
+    """A folder with one server and its tools for the assistant `ops` that both share."""
+    folder.mkdir()
+    here = Workspace(folder)
+    here.serve(server, *map(tool, tools))
+    here.write(
+        f"version: 1\nworkspace: {name}\nmcp:\n  servers:\n    - name: {server}\n      command: {{server:{server}}}\n"
+        f"assistants:\n  - name: ops\n    tools:\n      - server: {server}\n        include: [{', '.join(tools)}]\n"
+    )
+    return here
+
+
+def rows(path: Path, workspace: str) -> list[list[tuple[Any, ...]]]:
+    """Every row of one workspace as the database holds it."""
+    with contextlib.closing(sqlite3.connect(path)) as raw:
+        tables = ("mcp_server_registrations", "assistant_mcp_tools", "applies")
+        own = [raw.execute(f"SELECT * FROM {each} WHERE workspace = ?", [workspace]).fetchall() for each in tables]
+        return [sorted(each, key=str) for each in own]
+
+
+@pytest.mark.parametrize("turned", [False, True], ids=["one-first", "two-first"])
+def test_two_workspaces_in_one_database_never_touch_each_other(tmp_path: Path, turned: bool):
+    shared = tmp_path / "shared.db"
+    url = f"sqlite:///{shared}"
+    pair = [workspace(tmp_path / "a", "one", "issues", "x", "y"), workspace(tmp_path / "b", "two", "files", "x", "z")]
+    if turned:
+        pair.reverse()
+    names = ["two", "one"] if turned else ["one", "two"]
+    assert pair[0].apply(REMIT_DATABASE_URL=url).code == 0
+    before = rows(shared, names[0])
+    assert pair[1].apply(REMIT_DATABASE_URL=url).code == 0
+    assert rows(shared, names[0]) == before
+    other = rows(shared, names[1])
+    for each in pair:
+        assert each.run("plan", "--detailed-exitcode", REMIT_DATABASE_URL=url).code == 0
+    first, second = pair
+    first.write((first.folder / "mcp.yaml").read_text("utf-8").replace("include: [x, ", "include: ["))
+    assert first.apply("--allow-detach", "1", REMIT_DATABASE_URL=url).code == 0
+    assert (rows(shared, names[1]) == other, rows(shared, names[0]) == before) == (True, False)
+    assert second.run("plan", "--detailed-exitcode", REMIT_DATABASE_URL=url).code == 0
+
+
+@pytest.mark.parametrize("turned", [False, True], ids=["one-first", "two-first"])
+def test_an_alias_clash_across_workspaces_names_both_origins(tmp_path: Path, turned: bool):
+    url = f"sqlite:///{tmp_path / 'shared.db'}"
+    pair = [workspace(tmp_path / "a", "one", "issues", "x", "y"), workspace(tmp_path / "b", "two", "files", "x", "z")]
+    for each in pair:
+        text = (each.folder / "mcp.yaml").read_text("utf-8")
+        (each.folder / "mcp.yaml").write_text(text + "        aliases: {x: the_x}\n", "utf-8")
+    first, second = reversed(pair) if turned else pair
+    names = {"a": ("one", "issues"), "b": ("two", "files")}
+    (one, its), (two, other) = names[first.folder.name], names[second.folder.name]
+    assert first.apply(REMIT_DATABASE_URL=url).code == 0
+    ended = second.run("plan", "--format", "json", REMIT_DATABASE_URL=url)
+    told = json.dumps([each for each in ended.document["problems"] if each["code"] == "alias-clash"])
+    assert (f"tool.{its}/x of workspace {one}" in told, f"tool.{other}/x" in told, two != one) == (True, True, True)
+    assert second.run("apply", "--auto-approve", REMIT_DATABASE_URL=url).code == 4
+    assert first.run("plan", "--detailed-exitcode", REMIT_DATABASE_URL=url).code == 0
