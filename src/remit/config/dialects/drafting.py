@@ -68,15 +68,15 @@ def drafts_at(keys: Mapping[str, Role], *path: str) -> Callable[[Document, Repor
 
 def draft_of(entry: Entry, keys: Mapping[str, Role], document: Document, report: Report) -> Draft | None:
     """The draft of one entry, or None, reported, where its name or its value can be nothing of the kind."""
-    if is_trap(entry.key, document.form):
+    trap = is_trap(entry.key, document.form)
+    if trap:
         _quote(report, entry.key, "the name of a server")
-        return None
     if not isinstance(entry.value, MapNode):
         report("wrong-type", entry.value, "an entry of the server table is a mapping", severity=Severity.ERROR)
         return None
     draft = Draft(name=entry.key, place=entry.key)
     fill(draft, entry.value, keys, document, report)
-    return draft
+    return None if trap else draft
 
 
 def fill(draft: Draft, node: MapNode, keys: Mapping[str, Role], document: Document, report: Report) -> None:

@@ -209,18 +209,18 @@ class _Fitting:
 
     def servers(self, found: Iterable[ImportedServer]) -> Iterator[ImportedServer]:
         taken: dict[str, ImportedServer] = {}
-        endpoints: dict[str, ImportedServer] = {}
+        endpoints: dict[str, list[ImportedServer]] = {}
         namespaces = {server.namespace for server in self.beside}
         for server in found:
             endpoint = self._endpoint(server)
             if endpoint is None or self._there(server, endpoint) or not self._free(server, taken):
                 continue
-            alone = self._apart(server, endpoints.get(endpoint))
+            alone = self._apart(server, endpoints.get(endpoint, []))
             if alone is None:
                 continue
             named = self._named(alone, namespaces)
             taken[slug_of(named.declared)] = named
-            endpoints.setdefault(endpoint, named)
+            endpoints.setdefault(endpoint, []).append(named)
             namespaces.add(named.namespace or named.name)
             yield named
 
@@ -287,17 +287,16 @@ class _Fitting:
             self._add("name-collision", server, message, "rename one of the two there", Severity.ERROR)
         return False
 
-    def _apart(self, server: ImportedServer, other: ImportedServer | None) -> ImportedServer | None:
+    def _apart(self, server: ImportedServer, others: Sequence[ImportedServer]) -> ImportedServer | None:
         """The server with an `instance` where another one has its endpoint and other credentials."""
-        if other is None:
+        if not others:
             return server
-        if (server.env, server.headers) == (other.env, other.headers):
-            message = (
-                f"it is the same server as `{_shown(other)}` in {other.source} under another name; it was left out"
-            )
+        same = next((each for each in others if (each.env, each.headers) == (server.env, server.headers)), None)
+        if same is not None:
+            message = f"it is the same server as `{_shown(same)}` in {same.source} under another name; it was left out"
             self._add("duplicate-endpoint", server, message, "delete one of the two there", Severity.ERROR)
             return None
-        message = f"it is the endpoint of `{_shown(other)}` with other values; it became an instance of its own"
+        message = f"it is the endpoint of `{_shown(others[0])}` with other values; it became an instance of its own"
         self._add("instance-given", server, message, None, Severity.NOTE)
         return replace(server, instance=slug_of(server.declared))
 

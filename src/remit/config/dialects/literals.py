@@ -15,12 +15,15 @@ from remit.config.credentials import (
     credential_in_header,
     credential_in_text,
     credential_in_url,
+    is_secret_name,
 )
 from remit.config.dialects.references import variable_name
 
 __all__ = ["Literals", "is_placeholder", "looks_secret"]
 
-_SCHEME = re.compile(r"(?P<scheme>(?:Bearer|Basic|Token|ApiKey|Digest)\s+)(?P<value>[^\s$][^$]{5,})\Z", re.IGNORECASE)
+_SCHEME = re.compile(
+    r"(?P<scheme>(?:Bearer|Basic|Token|ApiKey|Digest)\s+)(?P<value>(?!.*\$\{)\S.{5,})\Z", re.IGNORECASE | re.DOTALL
+)
 _NAMED = re.compile(r"(?P<name>-{0,2}[A-Za-z][\w.-]*=)(?P<value>.+)\Z", re.DOTALL)
 _HEADER = re.compile(
     r"(?P<name>[A-Za-z][A-Za-z0-9-]*:\s*(?:(?:Bearer|Basic|Token)\s+)?)(?P<value>\S.*)\Z", re.IGNORECASE
@@ -49,7 +52,8 @@ def looks_secret(name: str, text: str) -> bool:
 
 def _secret_value(name: str, text: str) -> bool:
     """As mcp.yaml judges a value, and stricter: `AMAP_KEY` says enough where somebody else's file is copied."""
-    if credential_in_env(name, text):
+    # What begins like a reference and was not understood as one was escaped, and may be anything.
+    if credential_in_env(name, text) or ("$${" in text and is_secret_name(name)):
         return True
     return bool(_KEY.search(name) and _TOKEN.fullmatch(text) and not _NO_TOKEN.match(text))
 

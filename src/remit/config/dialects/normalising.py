@@ -14,7 +14,7 @@ from remit.config.dialects.model import Dialect, Draft, ImportedServer, Report, 
 from remit.config.dialects.packages import Bridge, bridge_of, package_of, program_of
 from remit.config.dialects.references import Translation
 from remit.config.layout import MAX_SECONDS, NAME_PATTERN
-from remit.config.nodes import ListNode, MapNode, Node, Scalar
+from remit.config.nodes import Kind, ListNode, MapNode, Node, Scalar
 from remit.core.diagnostics import Severity
 from remit.core.identity import Transport
 from remit.core.references import EnvReference, InvalidReference, parse_references
@@ -125,7 +125,12 @@ class _Normalising:
         """Find credentials in what is left out, at any depth: they are in the file, so they are somebody's to move."""
         for name, node in self.draft.unknown:
             for path, key, leaf in _leaves(name, node):
-                if leaf.text and not leaf.plain and not leaf.text.startswith("$") and looks_secret(key, leaf.text):
+                if (
+                    leaf.kind not in (Kind.NULL, Kind.FLAG)
+                    and leaf.text
+                    and not leaf.text.startswith("$")
+                    and looks_secret(key, leaf.text)
+                ):
                     self.literals.replace(leaf.text, self.draft.name.text, key)
                     self._found(leaf, path, leaf.text, "it was not copied")
 

@@ -17,9 +17,9 @@ __all__ = ["Translation", "variable_name"]
 
 _TOKEN = re.compile(
     r"\$\{\{\s*(?:secrets|inputs)\.(?P<workflow>[A-Za-z_]\w*)\s*\}\}"
-    r"|\$\{env:(?P<env>[^{}$:]+)(?::-(?P<default>[^{}$]*))?\}"
+    r"|\$\{env:(?P<env>[^{}$:]+)(?::-(?P<default>[^{}]*))?\}"
     r"|\$\{input:(?P<input>[^{}$]+)\}"
-    r"|\$\{(?P<shell>[A-Za-z_]\w*)(?::-(?P<otherwise>[^{}$]*))?\}"
+    r"|\$\{(?P<shell>[A-Za-z_]\w*)(?::-(?P<otherwise>[^{}]*))?\}"
     r"|\$\{(?P<client>[^{}$]*)\}"
     r"|\{env:(?P<braced>[A-Za-z_]\w*)\}"
     r"|\{file:(?P<path>[^{}]+)\}"
@@ -98,6 +98,10 @@ class Translation:
             self.report(
                 "inline-secret", place, f"{label}: the default of {variable_name(name)} looks like a credential"
             )
+            default = None
+        elif default is not None and "$" in default:
+            # A default is literal in mcp.yaml; what is behind the dollar may be another reference, or a password.
+            self.report("not-carried-over", place, f"{label}: the default of {variable_name(name)} was left out")
             default = None
         return self._variable(name, default)
 

@@ -90,17 +90,17 @@ class _Tree:
 def _report_repeated(text: str, file: str, findings: Findings) -> bool:
     """Report keys that stand twice, naming both lines. The parser stops at the first and names one of them."""
     seen: dict[_Path, int] = {}
-    repeated = False
+    repeated: list[_Path] = []
     lists = {_parts(line) for line in text.splitlines() if line.lstrip().startswith("[[")}
     for path, at in _places(text):
         first = seen.setdefault(path, at.line)
-        if first == at.line or any(path[: len(each)] == each for each in lists):
+        if first == at.line or any(path[: len(each)] == each for each in (*lists, *repeated)):
             continue
-        repeated = True
+        repeated.append(path)
         lines = f"in line {first + 1} and in line {at.line + 1}"
         source = Source(file, at.line + 1, at.column + 1)
         findings.add("duplicate-key", source, f"`{path[-1]}` is given twice, {lines}", hint="keep one of the two")
-    return repeated
+    return bool(repeated)
 
 
 def _parts(header: str) -> _Path:
