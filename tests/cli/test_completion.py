@@ -100,6 +100,19 @@ def test_commands_flags_servers_and_codes_are_completed(here: Workspace, words: 
     assert sorted(completed(here, words)) == sorted(expected)
 
 
+def test_environments_and_their_servers_are_completed(here: Workspace):
+    (here.folder / "envs").mkdir()
+    (here.folder / "envs" / "prod.yaml").write_text(
+        "version: 1\nmcp: {servers: [{name: isolated, $new: true, command: [x]}]}\n", "utf-8"
+    )
+    (here.folder / "envs" / "dev.yaml").write_text("version: 1\n", "utf-8")
+    here.serve("issues", tool("a"))
+    here.write(CONFIG)
+    assert completed(here, "remit plan --env p") == ["prod"]
+    assert sorted(completed(here, "remit plan --env prod --server is")) == ["isolated", "issues"]
+    assert completed(here, "remit plan --env prd --server is") == []
+
+
 def test_a_file_that_is_not_valid_completes_nothing_and_says_nothing(here: Workspace):
     (here.folder / "mcp.yaml").write_text("version: 2\n", "utf-8")
     assert completed(here, "remit plan --server i") == []

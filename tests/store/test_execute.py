@@ -482,6 +482,21 @@ def test_the_first_apply_makes_the_workspace_and_later_ones_keep_its_lineage(tmp
     assert store.recorded().workspaces == first
 
 
+def test_the_files_of_a_workspace_are_kept_without_history_and_only_where_it_is_recorded(tmp_path: Path) -> None:
+    store = created_store(tmp_path)
+    with store.workspace("web", owner="local", lock_timeout=1) as transaction:
+        transaction.keep_files(["mcp.yaml"])
+    assert store.recorded() == Recorded()
+    with store.workspace("web", owner="local", lock_timeout=1) as transaction:
+        transaction.execute([register("github")])
+        transaction.keep_files(["mcp.d/ä.yaml", "mcp.yaml"])
+    with store.workspace("infra", owner="local", lock_timeout=1) as transaction:
+        transaction.execute([register("other")])
+    known = store.recorded().workspaces
+    assert {name: each.files for name, each in known.items()} == {"web": ("mcp.d/ä.yaml", "mcp.yaml"), "infra": ()}
+    assert (known["web"].serial, store.history("web", limit=9)) == (0, ())
+
+
 def test_an_apply_without_operations_writes_nothing(tmp_path: Path) -> None:
     store = created_store(tmp_path)
     with store.workspace("web", owner="local", lock_timeout=1) as transaction:

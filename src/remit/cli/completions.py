@@ -15,9 +15,14 @@ def server_names(context: "click.Context", _parameter: "click.Parameter", incomp
     """The servers of the file that the command line names; none where it is not valid."""
     from remit.config.file_set import FileSet
     from remit.config.loader import Loaded, load
+    from remit.errors import UsageError
 
     config: object = context.params.get("config")
-    result = load(config if isinstance(config, FileSet) else FileSet())
+    try:
+        result = load(config if isinstance(config, FileSet) else FileSet())
+    except UsageError:
+        # An environment that is not there, or not typed to its end yet.
+        return []
     servers = result.desired.servers if isinstance(result, Loaded) else ()
     return [each.name for each in servers if each.name.startswith(incomplete)]
 
