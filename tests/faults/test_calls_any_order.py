@@ -20,7 +20,14 @@ from typing import Any, TypeVar
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from remit.app import Host
 from remit.core.approvals import Approval, ApprovalState
@@ -520,17 +527,17 @@ async def all_of(tasks: "list[asyncio.Task[ToolResultEnvelope | HandOff]]") -> N
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-AnyOrder.TestCase.settings = settings(
-    max_examples=15,
-    stateful_step_count=20,
-    deadline=None,
-    # Shrinking on a real database takes minutes; the steps that failed are short enough to read.
-    phases=(Phase.explicit, Phase.reuse, Phase.generate),
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-)
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-class TestFaultF20(AnyOrder.TestCase):
-    """`test_fault_f20` under the name that Hypothesis gives: runTest."""
+def test_fault_f20_in_no_order_of_events_a_call_goes_out_without_grant_intent_and_approval_or_ends_twice() -> None:
+    run_state_machine_as_test(
+        AnyOrder,
+        settings=settings(
+            max_examples=15,
+            stateful_step_count=20,
+            deadline=None,
+            # Shrinking on a real database takes minutes; the steps that failed are short enough to read.
+            phases=(Phase.explicit, Phase.reuse, Phase.generate),
+            suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+        ),
+    )
