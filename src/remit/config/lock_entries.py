@@ -116,7 +116,7 @@ def _check_digests(
         ("contract_digest", approved.contract_digest),
     ):
         if entry[key] != digest:
-            message = f"the definition below has not this {key.replace('_', ' ')}, but {digest}: one of them was edited"
+            message = f"the {key.replace('_', ' ')} of {address} is {digest}; this is another: one of them was edited"
             entries.faults.append(Fault(code="lock-digest", message=message, path=(*path, key), address=address))
             return
 
