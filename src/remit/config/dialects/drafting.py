@@ -13,7 +13,18 @@ from remit.config.nodes import Entry, Kind, ListNode, MapNode, Node, Scalar
 from remit.core.diagnostics import Severity
 from remit.core.identity import Transport
 
-__all__ = ["Role", "draft_of", "drafts_at", "entries_have", "fill", "has_table", "stand_in", "table_at", "texts_of"]
+__all__ = [
+    "EVERYWHERE",
+    "Role",
+    "draft_of",
+    "drafts_at",
+    "entries_have",
+    "fill",
+    "has_table",
+    "stand_in",
+    "table_at",
+    "texts_of",
+]
 
 
 class Role(Enum):
@@ -52,6 +63,20 @@ class Role(Enum):
     URL_SSE = auto()
 
 
+EVERYWHERE: Mapping[str, Role] = {
+    "enabled": Role.ENABLED,
+    "disabled": Role.DISABLED,
+    **dict.fromkeys(("includeTools", "enabled_tools", "allowed_tools", "toolsFilter", "toolNames"), Role.ALLOW),
+    **dict.fromkeys(("excludeTools", "disabledTools", "disabled_tools", "disallowed_tools"), Role.DENY),
+    "alwaysAllow": Role.APPROVED,
+    "autoApprove": Role.APPROVED,
+    "trust": Role.TRUST,
+    "tools": Role.TOOL_SWITCHES,
+}
+"""Keys that restrict, or that say what is approved: people copy them from one client's file into another's, and a list that
+is left out because the client does not know it would leave more than its author meant."""
+
+
 def drafts_at(keys: Mapping[str, Role], *path: str) -> Callable[[Document, ReportFor], Iterator[Draft]]:
     """A reader of the table at this path in every document of a file: one draft for each entry that is a mapping."""
 
@@ -80,9 +105,9 @@ def draft_of(entry: Entry, keys: Mapping[str, Role], document: Document, report:
 
 
 def fill(draft: Draft, node: MapNode, keys: Mapping[str, Role], document: Document, report: Report) -> None:
-    """Read each key of an entry as its role says."""
+    """Read each key of an entry as its role says, by the dialect's table first and by that of all dialects then."""
     for name, entry in node.entries.items():
-        role = keys.get(name)
+        role = keys.get(name) or EVERYWHERE.get(name)
         if role is None:
             shown = f"`{name}`" if is_showable(name) else "a key"
             report("unknown-key", entry.key, f"{shown} is no key of a server there; it was left out")
@@ -298,7 +323,10 @@ class _Filling:
 
     def tool_switches(self, entry: Entry) -> None:
         """MCPHub's `tools`: a switch and a description for each tool."""
-        for tool, each in entry.value.entries.items() if isinstance(entry.value, MapNode) else ():
+        if not isinstance(entry.value, MapNode):
+            self.left_out(entry)
+            return
+        for tool, each in entry.value.entries.items():
             node = each.value if isinstance(each.value, MapNode) else None
             switch = node.flag("enabled") if node else None
             if switch is not None:

@@ -20,8 +20,6 @@ _KEYS: Mapping[str, Role] = {
     "headers": Role.HEADERS,
     "static_headers": Role.HEADERS,
     "alias": Role.NAMESPACE,
-    "allowed_tools": Role.ALLOW,
-    "disallowed_tools": Role.DENY,
     "allow_all_keys": Role.OPENED,
     "timeout": Role.TIMEOUT_SECONDS,
     "spec_version": Role.NOTE,

@@ -18,7 +18,6 @@ MCP_AGENT = Dialect(
             **REMOTE_KEYS,
             "name": Role.NOTE,
             "description": Role.NOTE,
-            "allowed_tools": Role.ALLOW,
             "read_timeout_seconds": Role.TIMEOUT_SECONDS,
             "http_timeout_seconds": Role.IGNORED,
             "terminate_on_close": Role.IGNORED,

@@ -23,8 +23,6 @@ MCPHUB = Dialect(
         {
             **COMMAND_KEYS,
             **REMOTE_KEYS,
-            "enabled": Role.ENABLED,
-            "tools": Role.TOOL_SWITCHES,
             "description": Role.NOTE,
             "owner": Role.IGNORED,
             "keepAliveInterval": Role.IGNORED,

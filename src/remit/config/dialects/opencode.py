@@ -15,8 +15,6 @@ _KEYS: Mapping[str, Role] = {
     "environment": Role.ENV,
     "url": Role.URL,
     "headers": Role.HEADERS,
-    "enabled": Role.ENABLED,
-    "disabled": Role.DISABLED,
     "timeout": Role.TIMEOUT_MILLISECONDS,
     "oauth": Role.LEFT_OUT,
 }

@@ -13,8 +13,6 @@ _KEYS: Mapping[str, Role] = {
     **COMMAND_KEYS,
     **REMOTE_KEYS,
     "envFile": Role.ENV_FILE,
-    "disabled": Role.DISABLED,
-    "enabled": Role.ENABLED,
     "timeout": Role.TIMEOUT_MILLISECONDS,
     "gallery": Role.NOTE,
     "version": Role.NOTE,

@@ -17,7 +17,6 @@ ZED = Dialect(
             **COMMAND_KEYS,
             **REMOTE_KEYS,
             "source": Role.IGNORED,
-            "enabled": Role.ENABLED,
             "settings": Role.LEFT_OUT,
             "timeout": Role.TIMEOUT_SECONDS,
         },
