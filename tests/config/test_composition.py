@@ -2,15 +2,19 @@
 
 import contextlib
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from remit.config.composing import MAX_FILES
 from remit.config.file_set import FileSet
 from remit.config.loader import Loaded, Rejected, load
 from remit.core.desired import Desired
 from remit.core.diagnostics import Severity, Source
+from remit.core.identity import StdioEndpoint
 from remit.errors import UsageError
 
 MAIN = """\
@@ -146,6 +150,8 @@ def test_a_glob_that_matches_nothing_is_a_warning_and_a_name_that_does_is_an_err
         (part("second") + "include: [b.yaml]\n", ["mcp.d/a.yaml:6:1 unknown-key"]),
         (part("second") + "workspace: demo\n", ["mcp.d/a.yaml:6:1 key-in-two-files"]),
         (part("second") + "owner: x\n", []),
+        ("<<<<<<< HEAD\n" + part("second") + "=======\n" + part("third") + ">>>>>>> b\n", ["mcp.d/a.yaml:2:8 yaml-syntax"]),
+        (part("second") + "---\n" + part("third"), ["mcp.d/a.yaml:6:1 yaml-second-document"]),
         (part("First") + "assistants: [{name: OPS}]\n", [
             "mcp.d/a.yaml:4:13 duplicate-name", "mcp.d/a.yaml:4:13 namespace-needed",
             "mcp.d/a.yaml:6:21 duplicate-name", "mcp.yaml:11:18 unknown-server",
@@ -186,6 +192,13 @@ def test_without_one_of_its_files_there_is_no_configuration(tmp_path: Path) -> N
     if os.geteuid() != 0:
         (tmp_path / "mcp.d" / "a.yaml").chmod(0)
         assert found(tmp_path) == ["mcp.d/a.yaml config-unreadable"]
+
+
+@pytest.mark.parametrize("name", [b"a\nb.yaml", b"\xff.yaml", b"\xe2\x80\xae.yaml", b"\x1b[2J.yaml"])
+def test_a_file_whose_name_cannot_be_shown_is_not_read(tmp_path: Path, name: bytes) -> None:
+    write(tmp_path, mcp=MAIN, mcp_d__a=part("second"))
+    (tmp_path / "mcp.d" / os.fsdecode(name)).write_text(part("third"), "utf-8")
+    assert found(tmp_path) == ["mcp.yaml:3:11 unsafe-character"]
 
 
 def test_a_glob_over_a_whole_disk_ends(tmp_path: Path) -> None:
@@ -231,3 +244,26 @@ def test_an_overlay_that_leads_out_of_the_folder_is_refused(tmp_path: Path) -> N
     (tmp_path / "prod.yaml").write_text("version: 1\n", "utf-8")
     (folder / "envs" / "prod.yaml").symlink_to(tmp_path / "prod.yaml")
     assert found(folder, environment="prod") == ["envs/prod.yaml include-outside"]
+
+
+SERVERS = ["a", "b", "c", "d"]
+
+
+@given(st.lists(st.sampled_from(["mcp", "mcp_d__1", "mcp_d__2"]), min_size=4, max_size=4))
+def test_it_means_nothing_how_entries_are_spread_over_files(homes: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for home in ("mcp", "mcp_d__1", "mcp_d__2"):
+            own = [server for server, at in zip(SERVERS, homes, strict=True) if at == home]
+            servers = "".join(f"    - {{name: {server}, command: [{server}]}}\n" for server in own)
+            assistants = "".join(
+                f"  - {{name: of_{server}, tools: [{{server: {server}, include: [x]}}]}}\n" for server in own
+            )
+            text = f"mcp:\n  servers:\n{servers}assistants:\n{assistants}" if own else ""
+            write(
+                folder, **{home: ("version: 1\ninclude: [mcp.d/*.yaml]\n" if home == "mcp" else "version: 1\n") + text}
+            )
+        read = desired(folder)
+    assert {(each.name, each.endpoint) for each in read.servers} == {(name, StdioEndpoint((name,))) for name in SERVERS}
+    selected = {(each.name, selection.server) for each in read.assistants for selection in each.selections}
+    assert selected == {(f"of_{name}", name) for name in SERVERS}

@@ -148,7 +148,11 @@ class _Naming:
                 yield match
 
     def _below(self, pattern: Scalar, written: str) -> None:
-        if lies_below(self.files.folder / written, self.files.folder):
+        if not written.isprintable():
+            # Also a name that is no UTF-8: no plan, log or database could hold it.
+            message = "this matches a file whose name holds a character that no reader sees"
+            self.findings.add("unsafe-character", pattern.source, message, hint="rename the file")
+        elif lies_below(self.files.folder / written, self.files.folder):
             path = self.files.main.parent / written
             self.take(path, str(path))
         else:
