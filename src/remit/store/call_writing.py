@@ -36,15 +36,14 @@ from remit.core.calls import ACTION_MOVES, RUN_MOVES, ActionKind, ActionState, F
 from remit.errors import StoreError
 from remit.store.approval_rows import Asked, Used, change_state, use_or_ask
 from remit.store.audit_bodies import approval_body, denied_body, intent_body, late_body, outcome_body
-from remit.store.batch import Batch, OpenCall
+from remit.store.batch import END_ACTION, INSERT_ACTION, Batch, OpenCall
 from remit.store.runtime_tables import actions, idempotency_records
-from remit.store.session import Session, Statement, inserting, word
+from remit.store.session import Session, Statement, inserting
 from remit.store.texts import any_json, ascii_json, time_text
 
 __all__ = ["CallWriter", "Earlier", "insert_action", "room_for"]
 
 _ACTION, _KEY = actions.c, idempotency_records.c
-_INSERT_ACTION = inserting(actions)
 _INSERT_KEY = inserting(idempotency_records)
 _SAME_CALL = (_ACTION.run_id == bindparam("run"), _ACTION.tool_call_id == bindparam("call"))
 _EARLIER_ACTION = Statement(
@@ -58,20 +57,6 @@ _SCOPE = (
     _KEY.key == bindparam("used_key"),
 )
 _EARLIER = Statement(select(_KEY.fingerprint, _KEY.action_id, _KEY.instance, _KEY.state, _KEY.result).where(*_SCOPE))
-_END = Statement(
-    update(actions)
-    .where(
-        _ACTION.action_id == bindparam("which"),
-        _ACTION.state == word(ActionState.IN_PROGRESS),
-        _ACTION.instance == bindparam("mine"),
-    )
-    .values(
-        state=bindparam("to_state"),
-        code=bindparam("with_code"),
-        ended_at=bindparam("now"),
-        output=bindparam("with_output"),
-    )
-)
 _END_KEY = Statement(
     update(idempotency_records)
     .where(*_SCOPE, _KEY.action_id == bindparam("which"))
@@ -95,6 +80,13 @@ class CallWriter:
 
     def begin(self, intent: CallIntent) -> Begun:
         """Let a call go out, or say why not."""
+        batch = self._batch
+        if not batch.hasty or intent.idempotency is not None or intent.approval is not None:
+            batch.settle()
+            return self._begin_with_care(intent)
+        return self._answered(intent) or self._start(intent, None)
+
+    def _begin_with_care(self, intent: CallIntent) -> Begun:
         answer = self._answered(intent)
         if answer is not None:
             return answer
@@ -106,6 +98,7 @@ class CallWriter:
     def refuse(self, refusal: CallRefusal) -> bool:
         """Keep a refusal; False where the grants moved."""
         facts, batch = refusal.facts, self._batch
+        batch.settle()
         batch.run_state(facts.run_id)
         if batch.stamp(facts.owner, facts.assistant) != facts.stamp:
             return False
@@ -133,7 +126,12 @@ class CallWriter:
             "now": time_text(end.at),
             "with_output": None if end.output is None or not kept else ascii_json(end.output),
         }
-        if self._session.run(_END, values) != 1 or call is None:
+        if batch.hasty and call is not None and call.is_plain and end.action_id not in batch.started:
+            batch.end_later(values)
+            self._note(AuditKind.CALL_OUTCOME, call.facts, end.at, outcome_body(end, call.facts, None))
+            return True
+        batch.settle()
+        if self._session.run(END_ACTION, values) != 1 or call is None:
             self._note_late(end, None if call is None else call.facts)
             return False
         if call.key is not None:
@@ -194,7 +192,11 @@ class CallWriter:
 
     def _start(self, intent: CallIntent, approval_id: str | None) -> Started:
         facts, batch = intent.facts, self._batch
-        insert_action(self._session, facts, ActionState.IN_PROGRESS, approval_id=approval_id, instance=batch.instance)
+        row = _action_row(facts, ActionState.IN_PROGRESS, approval_id=approval_id, instance=batch.instance)
+        if batch.hasty and intent.idempotency is None and approval_id is None:
+            batch.insert_later(row)
+        else:
+            self._session.run(INSERT_ACTION, row)
         if intent.idempotency is not None:
             key = {
                 "owner": facts.owner,
@@ -281,8 +283,21 @@ def insert_action(
     arguments: str | None = None,
 ) -> None:
     """Add an action in its first state; one that nothing can follow has its end with its start."""
+    more = _action_row(facts, state, kind=kind, approval_id=approval_id, instance=instance, code=code)
+    session.run(INSERT_ACTION, more | {"arguments": None if arguments is None else ascii_json(arguments)})
+
+
+def _action_row(
+    facts: CallFacts,
+    state: ActionState,
+    *,
+    kind: ActionKind = ActionKind.MCP,
+    approval_id: str | None = None,
+    instance: str | None = None,
+    code: FailureCode | None = None,
+) -> dict[str, Any]:
     at = time_text(facts.at)
-    row = {
+    return {
         "action_id": facts.action_id,
         "run_id": facts.run_id,
         "tool_call_id": facts.tool_call_id,
@@ -297,11 +312,10 @@ def insert_action(
         "started_at": at,
         "ended_at": None if ACTION_MOVES[state] else at,
         "approval_id": approval_id,
-        "arguments": None if arguments is None else ascii_json(arguments),
+        "arguments": None,
         "output": None,
         "instance": instance,
     }
-    session.run(_INSERT_ACTION, row)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,12 +39,15 @@ _INSERT = inserting(audit_events)
 
 
 class Chain:
-    """One writer's chain during one transaction. Facts are chained at once and written by `flush`."""
+    """One writer's chain during one transaction. Facts are chained at once and written by `flush`.
 
-    def __init__(self, session: Session, writer: str):
+    `head` is its newest event, where that is known; else it is read.
+    """
+
+    def __init__(self, session: Session, writer: str, head: Head | None = None):
         self._session = session
         self._writer = writer
-        self._head = _head_of(session, writer)
+        self._head = _head_of(session, writer) if head is None else head
         self._rows: list[Mapping[str, Any]] = []
         self.written = 0
 
@@ -53,6 +56,11 @@ class Chain:
         event = chained(fact, self._head, time_text(fact.at))
         self._rows.append({name: getattr(event, name) for name in _COLUMNS})
         self._head = Head(writer=event.writer, seq=event.seq, digest=event.digest)
+
+    @property
+    def head(self) -> Head:
+        """The newest event."""
+        return self._head
 
     def mark(self) -> tuple[int, Head]:
         """Where the chain is."""
@@ -72,7 +80,7 @@ class Chain:
 
     def flush(self) -> None:
         """Write what was added."""
-        self._session.run_many(_INSERT, self._rows)
+        self._session.insert(_INSERT, self._rows)
         self.written += len(self._rows)
         self._rows.clear()
 

@@ -45,6 +45,9 @@ class JournalConnection:
         self._driver: sqlite3.Connection | None = None
         self._session: Session | None = None
         self._identity: tuple[int, int] | None = None
+        self._data_version: int | None = None
+        self.is_unchanged = False
+        """Whether nobody else has written since the transaction before, so that what it read still holds."""
 
     @property
     def session(self) -> Session:
@@ -63,7 +66,11 @@ class JournalConnection:
             if is_busy(error):
                 return False
             raise
-        return self._has_our_schema()
+        # SQLite counts the commits of every other connection, of this process and of others.
+        (version,) = self._driver.execute("PRAGMA data_version").fetchone()
+        self.is_unchanged = version == self._data_version
+        self._data_version = version
+        return self.is_unchanged or self._has_our_schema()
 
     def commit(self) -> None:
         """Commit; what was written is on the disk when this returns."""
@@ -80,7 +87,7 @@ class JournalConnection:
         with contextlib.suppress(sqlite3.Error):
             if self._pooled is not None:
                 self._pooled.close()
-        self._session = self._driver = self._pooled = None
+        self._session = self._driver = self._pooled = self._data_version = None
 
     def _open(self) -> None:
         self.close()

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from remit.errors import StoreError
-from remit.store.batch import Batch, OpenCall
+from remit.store.batch import Batch, OpenCall, Readings
 from remit.store.call_writing import CallWriter
 from remit.store.chains import CHECKPOINT_EVERY, Chain
 from remit.store.faults import as_store_error
@@ -73,6 +73,7 @@ class JournalWriter:
         self._since_checkpoint = 0
         self._heartbeat_seconds = heartbeat_seconds
         self._renewed = float("-inf")
+        self._readings = Readings()
 
     @property
     def heartbeat_due(self) -> float:
@@ -100,15 +101,18 @@ class JournalWriter:
         Raises StoreError or a driver error where nothing of it was kept.
         """
         with self._undone_on_failure():
+            if not self._connection.is_unchanged:
+                self._readings = Readings()
             session, instance = self._connection.session, self._keep_alive()
             session.plain("SAVEPOINT turn")
             try:
-                batch, results = self._written(instance, items, _together)
+                batch, results = self._written(instance, items, _together, hasty=True)
                 write_traces(session, events, links)
             except Exception as error:
                 if not concerns_one_item(error):
                     raise
                 session.plain("ROLLBACK TO turn")
+                self._readings = Readings()
                 batch, results = self._written(instance, items, self._each_alone)
                 self._write_traces_alone(events, links)
             self._connection.commit()
@@ -132,8 +136,10 @@ class JournalWriter:
 
     # --- one turn ------------------------------------------------------------------------------------------------------
 
-    def _written(self, instance: str, items: Sequence[Work], how: "_How") -> tuple[Batch, Sequence[Any]]:
-        chain = Chain(self._connection.session, self._name)
+    def _written(
+        self, instance: str, items: Sequence[Work], how: "_How", *, hasty: bool = False
+    ) -> tuple[Batch, Sequence[Any]]:
+        chain = Chain(self._connection.session, self._name, self._readings.head)
         if self._since_checkpoint >= CHECKPOINT_EVERY:
             chain.checkpoint(self._clock(), JOURNAL)
         batch = Batch(
@@ -142,8 +148,11 @@ class JournalWriter:
             now=self._clock(),
             instance=instance,
             open_calls=self._open_calls,
+            readings=self._readings,
+            hasty=hasty,
         )
         results = how(Writers(batch, CallWriter(batch, self._recovered), RunWriter(batch)), items)
+        batch.settle()
         chain.flush()
         return batch, results
 
@@ -181,6 +190,7 @@ class JournalWriter:
 
     def _remember(self, batch: Batch) -> None:
         self._instance = batch.instance
+        self._readings.head, self._readings.alive = batch.chain.head, True
         self._open_calls.update(batch.started)
         for action_id in batch.ended:
             self._open_calls.pop(action_id, None)
@@ -192,6 +202,8 @@ class JournalWriter:
     def _keep_alive(self) -> str:
         """The instance that this turn writes as; a new one where the old one was declared dead."""
         session, due = self._connection.session, time.monotonic() >= self.heartbeat_due
+        if self._readings.alive and not due:
+            return self._instance
         alive = self._instances.renew if due else self._instances.lives
         if due:
             self._renewed = time.monotonic()

@@ -81,6 +81,7 @@ class RunWriter:
 
     def start(self, run: NewRun) -> None:
         """Add a run in progress, with its event."""
+        self._batch.settle()
         row = {
             "run_id": run.run_id,
             "owner": run.owner,
@@ -101,6 +102,7 @@ class RunWriter:
 
     def move(self, run_id: str, state: RunState, *, actor: str, at: datetime) -> RunState:
         """Move a run where that is allowed; the state that it has then. Raises StoreError `run-unknown`."""
+        self._batch.settle()
         before = self._batch.run_state(run_id)
         if state not in RUN_MOVES[before]:
             return before
@@ -120,6 +122,7 @@ class RunWriter:
 
     def cancel(self, run_id: str, *, actor: str, at: datetime) -> None:
         """Cancel a run with all that waits in it; calls under way are ended by the process that made them."""
+        self._batch.settle()
         if self.move(run_id, RunState.CANCELLED, actor=actor, at=at) is not RunState.CANCELLED:
             return
         # A request that calls of other runs wait for too stays in the queue.
@@ -133,6 +136,7 @@ class RunWriter:
 
         The same call again, while it waits, is the same action. Raises StoreError `action-exists` for another one.
         """
+        self._batch.settle()
         state = self._batch.run_state(facts.run_id)
         if not RUN_MOVES[state]:
             return False
@@ -154,6 +158,7 @@ class RunWriter:
 
     def take_output(self, run_id: str, tool_call_id: str, output: str, *, is_error: bool, at: datetime) -> bool:
         """Keep what the consumer gives back; False where no such call waits for it."""
+        self._batch.settle()
         values = {
             "run": run_id,
             "call": tool_call_id,

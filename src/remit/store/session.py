@@ -15,6 +15,9 @@ from sqlalchemy.sql.expression import ClauseElement, Executable
 
 __all__ = ["Row", "Session", "Statement", "inserting", "session_of", "word"]
 
+_ROWS_AT_ONCE = (32, 16, 8, 4, 2, 1)
+"""32 rows of any table here stay under the 999 parameters that every SQLite takes."""
+
 Row: TypeAlias = tuple[Any, ...]
 """A row in the order that its statement selects, or the parameters in the order that `Statement.names` says."""
 
@@ -26,6 +29,11 @@ class _Compiled:
     text: str
     names: tuple[str, ...]
     constants: Mapping[str, Any]
+
+    def rows_text(self, count: int) -> str:
+        """An INSERT of one row made into one of so many."""
+        head, values, row = self.text.rpartition(" VALUES ")
+        return head + values + ", ".join([row] * count)
 
     def parameters(self, values: Mapping[str, Any]) -> Sequence[Any]:
         if not self.constants:
@@ -78,11 +86,22 @@ class Session:
         self._cursor.execute(compiled.text, compiled.parameters(values))
         return self._cursor.rowcount
 
-    def run_many(self, statement: Statement, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Execute once a row."""
-        if rows:
-            compiled = statement.compiled(self._dialect)
-            self._cursor.executemany(compiled.text, [compiled.parameters(row) for row in rows])
+    def run_each(self, statement: Statement, rows: Sequence[Mapping[str, Any]]) -> int:
+        """Execute once a row; the number of rows that all of it touched."""
+        compiled = statement.compiled(self._dialect)
+        self._cursor.executemany(compiled.text, [compiled.parameters(row) for row in rows])
+        return self._cursor.rowcount
+
+    def insert(self, statement: Statement, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Insert rows, many with one execution: each gives the interpreter to another thread and has to get it back."""
+        compiled = statement.compiled(self._dialect)
+        done = 0
+        while done < len(rows):
+            # Few different sizes, as the driver keeps few statements.
+            size = next(each for each in _ROWS_AT_ONCE if each <= len(rows) - done)
+            part = [value for row in rows[done : done + size] for value in compiled.parameters(row)]
+            self._cursor.execute(compiled.rows_text(size), part)
+            done += size
 
     def rows(self, statement: Statement, values: Mapping[str, Any]) -> Sequence[Row]:
         """Every row of a query."""

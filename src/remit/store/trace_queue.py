@@ -126,6 +126,6 @@ def _storable(text: str) -> str:
 
 def write_traces(session: Session, events: Rows, links: Iterable[Mapping[str, Any]]) -> None:
     """Write events and links; a link that is there already is left alone."""
-    session.run_many(_INSERT, events)
+    session.insert(_INSERT, events)
     for link in links:
         session.run(_LINK, link)

@@ -32,7 +32,7 @@ class Exchange:
 
     def __init__(self, write: WriteTap):
         self._write = write
-        self._waiting: dict[int | str, asyncio.Future[JSONRPCResponse | JSONRPCError]] = {}
+        self._waiting: dict[int | str, asyncio.Future[JSONRPCResponse | JSONRPCError | None]] = {}
         self._farewells: set[asyncio.Task[None]] = set()
         self._is_over = False
 
@@ -42,14 +42,14 @@ class Exchange:
         """The answer to a request. Raises SessionOver; where the awaiting task is cancelled, the server is told."""
         if self._is_over:
             raise SessionOver
-        answer: asyncio.Future[JSONRPCResponse | JSONRPCError] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[JSONRPCResponse | JSONRPCError | None] = asyncio.get_running_loop().create_future()
         self._waiting[number] = answer
         # Without params rather than with none: `"params": null` is no JSON-RPC.
         given = {"params": dict(params)} if params else {}
         request = JSONRPCRequest(jsonrpc="2.0", id=number, method=method, **given)
         try:
             await self._write.send(SessionMessage(request, ClientMessageMetadata(headers=dict(headers))))
-            return await answer
+            received = await answer
         except _GONE:
             raise SessionOver from None
         except asyncio.CancelledError:
@@ -58,6 +58,9 @@ class Exchange:
             raise
         finally:
             del self._waiting[number]
+        if received is None:
+            raise SessionOver
+        return received
 
     def take(self, message: JSONRPCMessage) -> bool:
         """Give an answer to whoever waits for it; False where nobody does."""
@@ -76,7 +79,7 @@ class Exchange:
         self._is_over = True
         for answer in self._waiting.values():
             if not answer.done():
-                answer.set_exception(SessionOver())
+                answer.set_result(None)
 
     async def close(self) -> None:
         """End, and forget the words that could not be said any more."""
