@@ -4,12 +4,13 @@ Decides how layout.py's table reads in JSON Schema, and where an overlay may del
 `prefixItems`. It is looser than `remit validate`, which also sees what keys mean together, and never stricter.
 """
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, nullcontext
 from typing import assert_never, cast
 
 from remit.config.layout import MCP_FILE
 from remit.config.overlays import DELETE, NEW
-from remit.config.relaxing import OVERLAY_FILE
+from remit.config.relaxing import OVERLAY_FILE, is_entry
 from remit.config.shapes import Choice, Constant, Days, Flag, ListOf, MapOf, Number, Record, Shape, Text, Variant
 from remit.core.canonical import Json
 
@@ -50,6 +51,13 @@ class _Definitions(dict[str, Json]):
     def deletion(self) -> dict[str, Json]:
         """The property that a mapping has beside its own."""
         return {DELETE: {"description": "Keys of this mapping to delete.", **_KEYS}} if self.deleting else {}
+
+    @contextmanager
+    def whole(self) -> Generator[None]:
+        """Within it nothing can be deleted from what is replaced as a whole."""
+        before, self.deleting = self.deleting, False
+        yield
+        self.deleting = before
 
     def allow_entries(self, title: str) -> None:
         """Let what stands in a list be deleted as a whole, or be new."""
@@ -107,10 +115,9 @@ def _definition(shape: Record | Variant, definitions: _Definitions) -> dict[str,
                 definitions[shape.title] = _record(shape, definitions)
             case Variant():
                 # An overlay replaces it as a whole.
-                deleting, definitions.deleting = definitions.deleting, False
-                records: list[Json] = [_definition(record, definitions) for record in shape.records.values()]
+                with definitions.whole():
+                    records: list[Json] = [_definition(record, definitions) for record in shape.records.values()]
                 definitions[shape.title] = {"description": shape.description, "oneOf": records}
-                definitions.deleting = deleting
     return {"$ref": f"#/definitions/{shape.title}"}
 
 
@@ -154,8 +161,9 @@ def _map(shape: MapOf, definitions: _Definitions) -> dict[str, Json]:
 
 
 def _list(shape: ListOf, definitions: _Definitions) -> dict[str, Json]:
-    schema: dict[str, Json] = {"type": "array", "items": _schema(shape.item, definitions)}
-    if definitions.deleting and isinstance(shape.item, Record):
+    with nullcontext() if is_entry(shape.item) else definitions.whole():
+        schema: dict[str, Json] = {"type": "array", "items": _schema(shape.item, definitions)}
+    if definitions.deleting and isinstance(shape.item, Record) and is_entry(shape.item):
         definitions.allow_entries(shape.item.title)
     if shape.at_least_one:
         schema["minItems"] = 1
