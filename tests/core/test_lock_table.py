@@ -267,7 +267,9 @@ def test_an_outage_keeps_what_the_lock_has_and_defers_it() -> None:
 
 
 def test_a_vanished_tool_is_drift_whatever_the_lock_has() -> None:
-    made = plan(BY_NAME, state(A), {"github": listed("other")}, lock=locked("github", search=B))
+    made = plan(
+        BY_NAME, state(A), {"github": listed(other=definition(q={"type": "string"}))}, lock=locked("github", search=B)
+    )
     assert told(made) == outcome(drift=DriftKind.VANISHED)
 
 

@@ -497,6 +497,21 @@ def test_the_files_of_a_workspace_are_kept_without_history_and_only_where_it_is_
     assert (known["web"].serial, store.history("web", limit=9)) == (0, ())
 
 
+def test_that_a_lock_was_used_is_kept_without_history_and_only_where_the_workspace_is_recorded(tmp_path: Path) -> None:
+    store = created_store(tmp_path)
+    with store.workspace("web", owner="local", lock_timeout=1) as transaction:
+        transaction.note_lock()
+    assert store.recorded() == Recorded()
+    for name in ("web", "infra"):
+        with store.workspace(name, owner="local", lock_timeout=1) as transaction:
+            transaction.execute([register(f"server-of-{name}")])
+            if name == "web":
+                transaction.note_lock()
+    known = store.recorded().workspaces
+    assert {name: each.lock_used for name, each in known.items()} == {"web": True, "infra": False}
+    assert (known["web"].serial, store.history("web", limit=9)) == (0, ())
+
+
 def test_an_apply_without_operations_writes_nothing(tmp_path: Path) -> None:
     store = created_store(tmp_path)
     with store.workspace("web", owner="local", lock_timeout=1) as transaction:
