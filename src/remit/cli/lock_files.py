@@ -13,7 +13,7 @@ from remit.core.diagnostics import Diagnostic
 from remit.errors import ConfigError, UsageError
 from remit.reconcile.outcome import ExitCode
 
-__all__ = ["check_lock_flags", "lock_and_faults", "lock_or_exit"]
+__all__ = ["check_lock_flags", "lock_and_faults", "lock_in_force", "lock_or_exit"]
 
 
 def lock_and_faults(config: FileSet) -> tuple[LockFile | None, tuple[Diagnostic, ...]]:
@@ -26,6 +26,17 @@ def lock_and_faults(config: FileSet) -> tuple[LockFile | None, tuple[Diagnostic,
     if isinstance(found, tuple):
         return None, found
     return found, () if found is None or found.misshapen is None else (found.misshapen,)
+
+
+def lock_in_force(config: FileSet, desired: Desired) -> LockFile | None:
+    """The lock that is in force; None where there is none or the file wants none. Raises ConfigError for a broken one."""
+    if desired.lock is LockUse.NONE:
+        return None
+    lock, faults = lock_and_faults(config)
+    for fault in faults:
+        place = None if fault.source is None else f"{fault.source.file}:{fault.source.line}"
+        raise ConfigError(fault.message, code=fault.code, place=place or fault.address, hint=fault.hint)
+    return lock
 
 
 def lock_or_exit(config: FileSet, desired: Desired, terminal: Terminal, *, annotate: bool = False) -> LockFile | None:

@@ -21,6 +21,7 @@ from remit.core.acceptance import Acceptance
 from remit.core.desired import Desired
 from remit.core.identity import ServerId
 from remit.core.live import Listed
+from remit.core.moves import as_declared
 from remit.core.planner import PlanRequest
 from remit.core.ports import Store
 from remit.core.recorded import Recorded
@@ -95,7 +96,7 @@ class Session:
     database: Database
     store: Store | None
     recorded: Recorded
-    lock: LockFile | None = None
+    lock: LockFile | None
 
     @property
     def desired(self) -> Desired:
@@ -139,7 +140,8 @@ class Session:
     def _kept_listings(self) -> Mapping[ServerId, Listed]:
         if self.store is None:
             return {}
-        own = [each.server_id for each in self.recorded.servers if each.workspace == self.desired.workspace]
+        recorded = as_declared(self.desired, self.recorded)
+        own = [each.server_id for each in recorded.servers if each.workspace == self.desired.workspace]
         return self.store.last_good(own)
 
     def request(self, flags: PlanFlags) -> PlanRequest:

@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from remit.app import Database, Host, NoCaches
+from remit.cli.lock_files import lock_in_force
 from remit.cli.progress import Silent
 from remit.cli.session import PlanFlags, Session
 from remit.cli.terminal import Terminal
+from remit.config.file_set import FileSet
 from remit.config.loader import Loaded
 from remit.core.leases import Lease, LeaseDesk, Watcher
 from remit.core.live import Era
@@ -34,6 +36,7 @@ _LOCK_SECONDS = 2.0
 class Desk:
     """One watch's. `required` says that there must be a database, as there was one or the watch applies."""
 
+    config: FileSet
     host: Host
     terminal: Terminal
     flags: PlanFlags
@@ -81,11 +84,17 @@ class Desk:
         }
 
     def plan(self, loaded: Loaded, answers: KnownAnswers) -> Planned:
-        """The plan that `remit plan` would make, from what the servers said last."""
+        """The plan that `remit plan` would make, from what the servers said last. Raises ConfigError for a broken lock."""
         database = self._database(loaded)
         store, recorded = self._recorded(database)
         session = Session(
-            host=self.host, terminal=self.terminal, loaded=loaded, database=database, store=store, recorded=recorded
+            host=self.host,
+            terminal=self.terminal,
+            loaded=loaded,
+            database=database,
+            store=store,
+            recorded=recorded,
+            lock=lock_in_force(self.config, loaded.desired),
         )
         discovery = asyncio.run(observe(loaded.desired, recorded, answers, ObserveRequest(), Silent()))
         inputs = Inputs(

@@ -83,7 +83,9 @@ def command(
     _require_database(host, config, applies=applies, create_db=create_db)
     pace = WatchPace(poll=poll, interval=interval)
     flags = PlanFlags.of(refresh="live", servers=(), accept=(), allow_detach=None, allow_empty=())
-    desk = Desk(host=host, terminal=terminal, flags=flags, pace=pace, watcher=host.watcher(), required=applies)
+    desk = Desk(
+        config=config, host=host, terminal=terminal, flags=flags, pace=pace, watcher=host.watcher(), required=applies
+    )
     files = WatchedFiles(config)
     with _view(form, terminal, host, applies=applies) as view:
 
