@@ -111,6 +111,18 @@ def test_an_entry_in_error_costs_no_other_and_shows_in_the_exit_code(here: Works
     assert (ended.code, "name: good" in ended.out, "name: bad" in ended.out) == (1, True, False)
 
 
+def test_a_file_behind_a_link_keeps_the_link_and_its_permissions(here: Workspace) -> None:
+    put(here)
+    real = here.folder / "real.yaml"
+    real.write_text("version: 1\nworkspace: w\n", "utf-8")
+    real.chmod(0o640)
+    (here.folder / "mcp.yaml").symlink_to("real.yaml")
+    assert here.run("import", ".mcp.json", "--write").code == 0
+    assert (here.folder / "mcp.yaml").is_symlink()
+    assert "name: notes" in real.read_text("utf-8")
+    assert real.stat().st_mode & 0o777 == 0o640
+
+
 def test_a_file_with_errors_of_its_own_gets_nothing(here: Workspace) -> None:
     put(here)
     (here.folder / "mcp.yaml").write_text("version: 1\nmcpp: {}\n", "utf-8")

@@ -273,7 +273,9 @@ items:
   - apiVersion: toolhive.stacklok.dev/v1alpha1
     kind: MCPServer
     metadata: {name: github}
-    spec: {image: "ghcr.io/x/github:v1", transport: streamable-http, port: 9000, tools: [list_issues]}
+    spec: {image: "ghcr.io/x/github:v1", transport: streamable-http, port: 9000, tools: [list_issues],
+           secrets: [{name: github-token-1, key: token}],
+           env: [{name: API_TOKEN, value: dummy-secret-value}, {name: T, valueFrom: {secretKeyRef: {name: a, key: b-token-12}}}]}
     status: {url: "http://mcp-github-proxy.default.svc.cluster.local:9000/mcp"}
 """
 
@@ -287,7 +289,8 @@ def test_toolhive_servers_are_reached_through_their_proxy(tmp_path: Path) -> Non
     assert findings(found) == [
         ("warning derived-endpoint", 6, "fetch"),
         ("warning plain-http", 6, "fetch"),
-        ("warning plain-http", 16, "github"),
+        ("warning inline-secret", 17, "github"),
+        ("warning plain-http", 18, "github"),
     ]
 
 

@@ -1,5 +1,6 @@
 """`remit import`: servers from the configurations of MCP clients, as mcp.yaml."""
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -11,7 +12,7 @@ from remit.cli.options import format_choice, main_file_option
 from remit.cli.terminal import Terminal
 from remit.config.file_set import FileSet
 from remit.core.addresses import nearest
-from remit.errors import UsageError
+from remit.errors import OutputUnwritable, UsageError
 from remit.reconcile.outcome import ExitCode
 from remit.reconcile.whole_file import write_whole
 from remit.render.layout import counted
@@ -49,7 +50,7 @@ def command(
     text = text_of(target, imports, assistant, terminal)
     written = [server.name for server in imports.servers] if write else []
     if written:
-        write_whole(config, text, mode=0o666, replace=bool(target.files))
+        _write(target, text)
     if form == "json":
         terminal.document(import_document(imports, file=str(config) if write else None, written=written))
     else:
@@ -75,6 +76,21 @@ def text_of(target: "Target", imports: "Imports", assistant: str | None, termina
         terminal.diagnose(imports.diagnostics)
         _refuse(text, terminal)
     return text
+
+
+def _write(target: "Target", text: str) -> None:
+    """Write the file whole, through a link, with the permissions that it has. Raises OutputUnwritable."""
+    path = target.path.resolve()
+    if not target.files:
+        write_whole(path, text, mode=0o666, replace=False)
+        return
+    if hashlib.sha256(path.read_bytes()).hexdigest() != target.files[0].file.sha256:
+        raise OutputUnwritable(
+            "the file was changed while the servers were read",
+            place=str(target.path),
+            hint="run the same command again",
+        )
+    write_whole(path, text, mode=path.stat().st_mode & 0o777)
 
 
 def tell_variables(imports: "Imports", terminal: Terminal) -> None:

@@ -34,6 +34,7 @@ _RESERVED_HEADERS = frozenset(
 )
 _MACHINE = re.compile(r"(?:/home/[^/\s]+|/Users/[^/\s]+|/root|[A-Za-z]:\\Users\\[^\\\s]+)(?:[/\\]|\Z)")
 _LOOPBACK = re.compile(r"http://(?:localhost|127(?:\.[0-9]+){3}|\[::1\])(?=[:/?#]|\Z)", re.IGNORECASE)
+_ELSEWHERE = re.compile(r"\$|os\.environ/|\{env:|\{file:|\{\{|[a-z][a-z0-9-]*://[^?@]*\Z")
 _GLOB = frozenset("*?[")
 _LEAST_MILLISECONDS = 1000
 """A limit below a second is one in seconds that somebody wrote where milliseconds belong."""
@@ -125,12 +126,8 @@ class _Normalising:
         """Find credentials in what is left out, at any depth: they are in the file, so they are somebody's to move."""
         for name, node in self.draft.unknown:
             for path, key, leaf in _leaves(name, node):
-                if (
-                    leaf.kind not in (Kind.NULL, Kind.FLAG)
-                    and leaf.text
-                    and not leaf.text.startswith("$")
-                    and looks_secret(key, leaf.text)
-                ):
+                told = leaf.kind not in (Kind.NULL, Kind.FLAG) and _written_out(leaf.text)
+                if told and looks_secret(key, leaf.text):
                     self.literals.replace(leaf.text, self.draft.name.text, key)
                     self._found(leaf, path, leaf.text, "it was not copied")
 
@@ -449,14 +446,23 @@ def _like(node: Node, text: str) -> Scalar:
     return Scalar(node.file, node.start, node.end, text, False)
 
 
+def _written_out(text: str) -> bool:
+    """Whether a text that nobody translates stands for itself, and not for a value that is kept elsewhere."""
+    return bool(text) and not _ELSEWHERE.match(text)
+
+
 def _leaves(path: str, node: Node) -> Iterator[tuple[str, str, Scalar]]:
-    """Every scalar below a node, with its path of keys and its own key."""
+    """Every scalar below a node, with its path of keys and its own key; names of secrets that are kept elsewhere are left out."""
     match node:
         case Scalar():
             yield path, path.rpartition(".")[2], node
         case MapNode():
+            named = node.text("name")
             for key, entry in node.entries.items():
-                yield from _leaves(f"{path}.{key}" if is_showable(key) else path, entry.value)
+                if not key.endswith(("Ref", "Refs", "From")):
+                    # `{name: API_KEY, value: ...}`, as Kubernetes has variables.
+                    shown = named if key == "value" and named else key
+                    yield from _leaves(f"{path}.{shown}" if is_showable(shown) else path, entry.value)
         case ListNode():
             for item in node.items:
                 yield from _leaves(path, item)

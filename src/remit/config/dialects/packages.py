@@ -5,6 +5,7 @@ Decides from the words of a command alone whether a package has an exact version
 """
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath, PureWindowsPath
@@ -72,7 +73,7 @@ def program_of(command: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
     """The command behind a wrapper, and what kind of wrapper that is: `shell`, `secrets` (op run, doppler run) or None."""
     name = _name(command[0])
     if name in _SHELLS and len(command) > 2 and command[1] in _SHELL_FLAGS:
-        words = command[2].split() if len(command) == 3 else command[2:]
+        words = _words(command[2]) if len(command) == 3 else command[2:]
         return (tuple(words) or tuple(command)), "shell"
     if name in {"op", "doppler", "infisical", "teller", "dotenvx"} and "--" in command[1:]:
         return tuple(command[list(command).index("--") + 1 :]) or tuple(command), "secrets"
@@ -81,6 +82,13 @@ def program_of(command: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
         start = list(command).index(rest[0]) if rest else 0
         return tuple(command[start:]), None
     return tuple(command), None
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError:
+        return line.split()
 
 
 def package_of(command: Sequence[str]) -> Package | None:

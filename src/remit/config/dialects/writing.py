@@ -122,9 +122,9 @@ def _pairs(server: ImportedServer) -> Iterator[str]:
 
 def _limits(server: ImportedServer) -> Iterator[str]:
     if server.timeout_seconds is not None:
-        yield f"timeout_seconds: {server.timeout_seconds:g}"
+        yield f"timeout_seconds: {server.timeout_seconds:.12g}"
     if server.start_timeout_seconds is not None:
-        yield f"start_timeout_seconds: {server.start_timeout_seconds:g}"
+        yield f"start_timeout_seconds: {server.start_timeout_seconds:.12g}"
 
 
 def _comments(server: ImportedServer, assistant: str | None) -> Iterator[str]:
