@@ -187,6 +187,26 @@ def test_an_environment_that_is_forgotten_on_the_command_line_is_a_lost_file(two
     } == {"envs/prod.yaml"}
 
 
+def test_the_owner_of_an_environment_is_the_overlay_s(two: Workspace):
+    two.write(PROD + "owner: platform\n", "envs/prod.yaml")
+    assert applied(two, "prod").code == 0
+    assert of(two, "prod", "suspend", "assistant.ops").code == 0
+    stranger = two.run("suspend", "assistant.ops", REMIT_DATABASE_URL=database(two, "prod"))
+    assert (stranger.code, "owner 'local'" in stranger.err) == (64, True)
+
+
+def test_an_environment_whose_overlay_is_broken_is_an_error_and_no_other_environment(two: Workspace):
+    assert applied(two, "prod").code == 0
+    for text in ("", "# version: 1\n", "version: 1\nmcp: {servers: [{name: isues}]}\n"):
+        two.write(text, "envs/prod.yaml")
+        assert [of(two, "prod", *each).code for each in (("validate",), ("plan",), ("apply", "--auto-approve"))] == [
+            1,
+            1,
+            1,
+        ]
+        assert of(two, "dev", "validate").code == 0
+
+
 # --- two workspaces in one database ------------------------------------------------------------------------------------
 
 
