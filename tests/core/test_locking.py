@@ -206,6 +206,11 @@ def test_a_name_without_an_entry_is_found_and_a_glob_is_not() -> None:
     assert codes(BY_GLOB, Lock()) == []
 
 
+def test_a_name_of_a_disabled_server_needs_no_entry_as_nobody_can_make_one() -> None:
+    off = desired(replace(GITHUB, enabled=False), assistant("ops", select("github", "search")))
+    assert (codes(off, Lock()), drafted(off, NOTHING, {}).lock) == ([], Lock())
+
+
 def test_an_entry_that_nothing_selects_is_found() -> None:
     found = [("lock-unselected", "assistant.ops/github__search")]
     excluding = desired(GITHUB, assistant("ops", select("github", "*", exclude=["search"])))

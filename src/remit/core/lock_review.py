@@ -144,13 +144,15 @@ def check_lock(desired: Desired, lock: Lock) -> tuple[Diagnostic, ...]:
 
 
 def _missing(desired: Desired, lock: Lock) -> Iterator[Diagnostic]:
+    # Nobody asks a disabled server, so there may be nothing to lock of it.
+    disabled = {server.name for server in desired.servers if not server.enabled}
     for assistant in desired.assistants:
         for selection in assistant.selections:
             tools = lock.of_assistant(assistant.name).get(selection.server, {})
             selector = Selector.of(selection)
             for name in selector.names_among(()):
                 pattern = selector.pattern_for(name)
-                if pattern is not None and name not in tools:
+                if pattern is not None and name not in tools and selection.server not in disabled:
                     near = nearest(name, tools)
                     yield Diagnostic(
                         code="lock-incomplete",
