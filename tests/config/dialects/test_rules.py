@@ -55,6 +55,30 @@ def test_one_bad_entry_never_hides_the_others_and_each_is_told(tmp_path: Path) -
     assert found.failed
 
 
+def test_a_value_of_the_wrong_kind_is_told_and_never_dropped_in_silence(tmp_path: Path) -> None:
+    found = claude(
+        tmp_path,
+        a={"url": "https://a.example.com", "headers": ["X-A: b"]},
+        b={"url": "https://b.example.com", "headers": {"X-A": ["b"], "X-B": "c"}},
+        c={"command": "x", "env": ["A=b"], "autoApprove": "all"},
+        d={"command": "y", "includeTools": "search", "cwd": 1},
+    )
+    assert [(code, name) for code, _, name in findings(found) if code.startswith("error")] == [
+        ("error wrong-type", "a"),
+        ("error wrong-type", "b"),
+        ("error wrong-type", "c"),
+        ("error wrong-type", "c"),
+        ("error wrong-type", "d"),
+        ("error not-a-string", "d"),
+    ]
+    assert [(each.name, dict(each.headers), each.include) for each in found.servers] == [
+        ("a", {}, None),
+        ("b", {"X-B": "c"}, None),
+        ("c", {}, None),
+        ("d", {}, None),
+    ]
+
+
 def test_a_file_that_cannot_be_read_never_hides_the_others(tmp_path: Path) -> None:
     good = tmp_path / "good.json"
     good.write_text('{"mcpServers": {"a": {"command": "x"}}}', "utf-8")

@@ -129,5 +129,6 @@ def _show(imports: "Imports", text: str, config: Path, terminal: Terminal, *, wr
     if write and imports.servers:
         flag = file_flag(FileSet(main=config))
         terminal.note(
-            f"next: read {config}, select tools under `assistants`, then `remit validate{flag}`, `remit plan{flag}`"
+            f"next: read {config}; `remit discover{flag}` lists the tools; select some under `assistants`; then "
+            f"`remit validate{flag}`, `remit plan{flag}`"
         )

@@ -220,8 +220,8 @@ class _Filling:
         if isinstance(entry.value, MapNode):
             for name, each in entry.value.entries.items():
                 self.variable(name, each.value)
-        elif not _is_null(entry.value):
-            self.report("wrong-type", entry.value, "`env` is no mapping; it was left out", severity=Severity.ERROR)
+        else:
+            self._wrong(entry, "no mapping")
 
     def variable(self, name: str, value: Node) -> None:
         """One variable: what is no text there becomes the text that it is written as."""
@@ -235,7 +235,10 @@ class _Filling:
             )  # fmt: skip
 
     def env_names(self, entry: Entry) -> None:
-        for item in entry.value.items if isinstance(entry.value, ListNode) else ():
+        if not isinstance(entry.value, ListNode):
+            self._wrong(entry, "no list")
+            return
+        for item in entry.value.items:
             name = item.scalar("name") if isinstance(item, MapNode) else item
             if isinstance(name, Scalar):
                 self.draft.env[name.text] = stand_in(name, f"${{env:{name.text}}}")
@@ -245,10 +248,19 @@ class _Filling:
 
     def headers(self, entry: Entry) -> None:
         if not isinstance(entry.value, MapNode):
+            self._wrong(entry, "no mapping")
             return
         for name, each in entry.value.entries.items():
             if isinstance(each.value, Scalar) and not _is_null(each.value):
                 self.draft.headers[name] = stand_in(each.value, each.value.text)
+            else:
+                self._wrong(each, "no text")
+
+    def _wrong(self, entry: Entry, what: str) -> None:
+        if _is_null(entry.value):
+            return
+        shown = f"`{entry.key.text}`" if is_showable(entry.key.text) else "the value"
+        self.report("wrong-type", entry.value, f"{shown} is {what}; it was left out", severity=Severity.ERROR)
 
     def header_variables(self, entry: Entry) -> None:
         for name, variable in entry.value.texts() if isinstance(entry.value, MapNode) else ():
@@ -348,6 +360,8 @@ class _Filling:
             self.trust(entry)
         elif isinstance(node, ListNode):
             self._approved_tools(entry, node)
+        else:
+            self._wrong(entry, "neither a list nor true or false")
 
     def _approved_tools(self, entry: Entry, node: ListNode) -> None:
         names: dict[str, None] = {}
