@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["LivePanel", "live_panel"]
 
 _MOST_SERVERS = 15
-_REFRESHES = 4
+_REFRESHES = 2
 
 
 class LivePanel:

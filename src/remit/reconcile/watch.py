@@ -9,7 +9,7 @@ files stand meanwhile and nothing is applied.
 
 import asyncio
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -190,16 +190,20 @@ class _Watch:
     # --- what happens -------------------------------------------------------------------------------------------------
 
     async def _read_files(self) -> None:
-        async for result in self._files.readings():
-            if isinstance(result, Rejected):
-                self._holds = False
-                self._view.rejected(result)
-                continue
-            await self._take_lease(result)
-            self._loaded, self._holds = result, True
-            self._view.files(result)
-            self._servers.follow(result.desired, await self._eras(result), self._factory_of(result))
-            self._want(Cause.FILES if self._shown else Cause.START)
+        async with aclosing(self._files.readings()) as readings:
+            async for result in readings:
+                if isinstance(result, Rejected):
+                    self._holds = False
+                    self._view.rejected(result)
+                else:
+                    await self._follow(result)
+
+    async def _follow(self, loaded: Loaded) -> None:
+        await self._take_lease(loaded)
+        self._loaded, self._holds = loaded, True
+        self._view.files(loaded)
+        self._servers.follow(loaded.desired, await self._eras(loaded), self._factory_of(loaded))
+        self._want(Cause.FILES if self._shown else Cause.START)
 
     async def _eras(self, loaded: Loaded) -> Mapping[str, Era]:
         try:

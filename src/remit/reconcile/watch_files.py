@@ -7,7 +7,7 @@ at now and then: events get lost (network file systems, a full queue) and come i
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Protocol
@@ -93,7 +93,7 @@ class FileWatch:
         """Look at the files now."""
         self._happened.set()
 
-    async def readings(self) -> AsyncIterator[LoadResult]:
+    async def readings(self) -> AsyncGenerator[LoadResult]:
         """Each state of the files that lasted and differs from the one before, the first one at once.
 
         Raises UsageError where the first one names what is not there.
