@@ -1,5 +1,6 @@
 """Which arguments a schema names: what is unknown is found at any depth, and what any branch knows is known."""
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -122,3 +123,17 @@ def test_input_41_doubling_references_end_as_an_open_schema():
     definitions = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(40)}
     schema = {**taking(a=TEXT), "$ref": "#/$defs/d0", "$defs": {**definitions, "d40": {}}}
     assert unknown_in(schema, {"b": 1}) == []
+
+
+def test_input_41_alternatives_that_share_references_cost_no_more_with_every_level():
+    def below(target: int) -> dict[str, Any]:
+        return {"type": "object", "properties": {"c": {"$ref": f"#/$defs/n{target}"}}}
+
+    levels = {f"n{at}": {"anyOf": [below(at + 1), below(at + 1), below(at + 1)]} for at in range(60)}
+    value: Any = {"d": {}}
+    for _ in range(60):
+        value = {"c": value}
+    began = time.monotonic()
+    names = ArgumentNames({**below(0), "$defs": {**levels, "n60": below(60)}})
+    assert [(len(each.path), each.name) for each in names.unknown(value)] == [(60, "d")]
+    assert time.monotonic() - began < 2

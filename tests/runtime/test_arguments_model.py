@@ -1,8 +1,9 @@
 """Whether a tool takes arguments: the validator's verdict, in words that a model can correct itself by."""
 
 import json
+import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -10,8 +11,9 @@ from hypothesis import strategies as st
 
 from remit.core.canonical import Json, JsonObject
 from remit.core.definition import Definition
+from remit.core.schema_work import most_applied
 from remit.runtime.arguments_model import MAX_TOOLS, ArgumentChecks
-from remit.runtime.schema_problems import MAX_CHARACTERS, MAX_LINES, CompiledSchema, bounded_lines, most_applied
+from remit.runtime.schema_problems import MAX_CHARACTERS, MAX_LINES, CompiledSchema, bounded_lines
 from remit.upstream.schema_check import compile_schema
 
 SECRET = "dummy-secret-value"
@@ -293,6 +295,19 @@ def test_input_41_of_too_many_problems_only_the_first_is_made(schema: JsonObject
 
     assert ArgumentChecks(compiled).objection(tool(schema), arguments, allow_unknown=False) == message
     assert [each.listings for each in made] == [0]
+
+
+@pytest.mark.parametrize("keyword", ["anyOf", "oneOf", "allOf"])
+def test_input_41_where_alternatives_multiply_with_the_depth_the_verdict_is_all_that_is_asked_for(keyword: str):
+    node = taking(c={"$ref": "#/$defs/n"})
+    schema = {**node, "$defs": {"n": {keyword: [node, {**node, "title": "the same again"}]}}}
+    arguments: Json = 5
+    for _ in range(60):
+        arguments = {"c": arguments}
+    began = time.monotonic()
+    message = objection(schema, cast("JsonObject", arguments))
+    assert message == "arguments: the schema refuses this; its alternatives are too many to say where"
+    assert time.monotonic() - began < 2
 
 
 def test_the_schemas_that_apply_to_one_value_are_counted_through_references():

@@ -27,17 +27,24 @@ STRICT: Mapping[str, Any] = {
     },
 }
 PASSING: Mapping[str, Any] = {"name": "passing", "description": "Takes anything.", "inputSchema": {"type": "object"}}
+_NODE: Mapping[str, Any] = {"type": "object", "properties": {"c": {"$ref": "#/$defs/node"}}}
+DOUBLING: Mapping[str, Any] = {
+    "name": "doubling",
+    "description": "Takes a tree.",
+    "inputSchema": {**_NODE, "$defs": {"node": {"anyOf": [_NODE, {**_NODE, "title": "again"}]}}},
+}
 
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Generator[Live]:
     """One workspace for all tests here, as none of them changes it. Assistant `other` has a tool that `ops` has not."""
     folder = tmp_path_factory.mktemp("arguments")
+    mine = ["echo", "strict", "passing", "doubling"]
     assistants = {
-        "ops": {"stdio": ["echo", "strict", "passing"], "http": ["echo", "strict", "passing"]},
+        "ops": {"stdio": mine, "http": mine},
         "other": {"http": ["secret"]},
     }
-    tools = (ECHO, STRICT, PASSING, {**PASSING, "name": "secret"})
+    tools = (ECHO, STRICT, PASSING, DOUBLING, {**PASSING, "name": "secret"})
     entries = {name: {"tools": {"passing": {"unknown_arguments": "pass"}}} for name in ("stdio", "http")}
     with applied(folder, tools=tools, assistants=assistants, entries=entries) as made:
         yield made
@@ -89,6 +96,18 @@ def test_input_45_46_47_no_hostile_arguments_reach_a_server_or_are_kept(
     assert max(len(result.content) for result in results) < 1_000
     everything = f"{results} {live.audit(run)} {caplog.text}"
     assert (PLANTED in everything, PLANTED.encode() in live.kept()) == (False, False)
+
+
+def test_input_45_arguments_that_multiply_with_the_alternatives_of_a_schema_hold_nobody_up(live: Live) -> None:
+    text = '{"c": ' * 60 + '"x"' + "}" * 60
+
+    async def work() -> tuple[str | None, str | None]:
+        async with live.runtime() as runtime, runtime.run("ops") as run:
+            refused = await run.call("http__doubling", text)
+            return result_of(refused).code, result_of(await run.call("http__strict", '{"q": "x"}')).code
+
+    assert ran(work(), seconds=10) == ("invalid_arguments", None)
+    assert len(live.calls("http")) == 1
 
 
 def test_input_45_after_refusals_the_same_run_calls(live: Live) -> None:

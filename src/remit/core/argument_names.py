@@ -138,8 +138,8 @@ class _Gathering:
         judged = lists and not self._opened and (is_root or bool(self._known)) and not self._has_open_alternative()
         if not (judged or self._members or self._others or self._items):
             return None
-        members = {name: tuple(schemas) for name, schemas in self._members.items()}
-        return _Group(frozenset(self._known), judged, members, tuple(self._others), tuple(self._items))
+        members = {name: _once(schemas) for name, schemas in self._members.items()}
+        return _Group(frozenset(self._known), judged, members, _once(self._others), _once(self._items))
 
     def _walk(self) -> None:
         count = 0
@@ -229,6 +229,11 @@ class _Gathering:
             and not any(outer.lists for outer in _around(scope))
             for scope in self._scopes
         )
+
+
+def _once(schemas: Sequence[Json]) -> tuple[Json, ...]:
+    """Each schema once: references that alternatives share would double them with every level of a value."""
+    return tuple({id(schema): schema for schema in schemas}.values())
 
 
 def _around(scope: _Scope) -> Iterator[_Scope]:

@@ -17,13 +17,13 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr, Valida
 from remit.core.argument_names import ArgumentNames
 from remit.core.canonical import Json, JsonObject
 from remit.core.definition import Definition
+from remit.core.schema_work import weight_of
 from remit.runtime.schema_problems import (
     MAX_LINES,
     CompiledSchema,
     SchemaCompiler,
     Wording,
     bounded_lines,
-    most_applied,
     problem_lines,
     unknown_line,
 )
@@ -94,7 +94,7 @@ class ArgumentChecks:
 def _model_of(
     definition: Definition, schema: JsonObject, compiled: CompiledSchema, names: ArgumentNames
 ) -> type[BaseModel]:
-    weight, wording = most_applied(schema), Wording("arguments", names)
+    weight, wording = weight_of(schema), Wording("arguments", names)
 
     def judge(arguments: JsonObject) -> JsonObject:
         if not compiled.is_valid(arguments):

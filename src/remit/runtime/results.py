@@ -15,6 +15,7 @@ from remit.core.calls import FailureCode
 from remit.core.canonical import Json, JsonObject
 from remit.core.definition import Definition
 from remit.core.remote_ports import RemoteError, RemoteFault, RemoteResult
+from remit.core.schema_work import Weight, weight_of
 from remit.runtime.abi import ToolResultEnvelope, failure
 from remit.runtime.result_caps import (
     MAX_BLOCK_BYTES,
@@ -32,7 +33,6 @@ from remit.runtime.schema_problems import (
     SchemaCompiler,
     Wording,
     bounded_lines,
-    most_applied,
     problem_lines,
 )
 
@@ -195,10 +195,10 @@ def _side(result: JsonObject, parts: _Parts) -> dict[str, Json]:
 
 
 @lru_cache(maxsize=_SCHEMAS_KEPT)
-def _output_check(definition: Definition, compile_schema: SchemaCompiler) -> tuple[CompiledSchema, int] | None:
-    """The validator of a tool's outputSchema and what `most_applied` says of it; None where it has none."""
+def _output_check(definition: Definition, compile_schema: SchemaCompiler) -> tuple[CompiledSchema, Weight] | None:
+    """The validator of a tool's outputSchema and its weight; None where it has none."""
     schema = definition.content().output_schema
-    return None if schema is None else (compile_schema(schema), most_applied(schema))
+    return None if schema is None else (compile_schema(schema), weight_of(schema))
 
 
 def _judge_output(

@@ -16,7 +16,7 @@ from remit.core.addresses import nearest
 from remit.core.argument_names import ArgumentNames
 from remit.core.arguments import path_text
 from remit.core.canonical import Json, JsonObject
-from remit.core.schema_refs import follow, schemas_in
+from remit.core.schema_work import Weight, multiplies
 
 __all__ = [
     "MAX_CHARACTERS",
@@ -27,7 +27,6 @@ __all__ = [
     "SchemaProblemKind",
     "Wording",
     "bounded_lines",
-    "most_applied",
     "problem_lines",
     "unknown_line",
 ]
@@ -40,11 +39,9 @@ _MAX_LINE = 240
 _MAX_LISTING = 100_000
 """Bytes of the value times schemas that apply to one value, up to which every error is listed: some 0.2 s at worst."""
 
-_MAX_APPLIED = 5_000
 _MAX_BRANCHES_DEEP = 4
 _SHOWN = 120
 _NAMES_COMPARED = 200
-_IN_PLACE = frozenset({"allOf", "anyOf", "dependencies", "dependentSchemas", "else", "if", "not", "oneOf", "then"})
 
 
 class SchemaProblemKind(Protocol):
@@ -108,13 +105,15 @@ class Wording:
     names: ArgumentNames | None = None
 
 
-def problem_lines(compiled: CompiledSchema, value: Json, *, weight: int, wording: Wording) -> list[str]:
+def problem_lines(compiled: CompiledSchema, value: Json, *, weight: Weight, wording: Wording) -> list[str]:
     """Why a value that the validator refuses is wrong, a line for each problem, without repeats.
 
-    `weight` is what `most_applied` says of the schema.
+    `weight` is the schema's. Where its references multiply with the depth of the value no problem is looked for.
     """
     lines: dict[str, None] = {}
-    for problem in islice(_problems(compiled, value, weight), 1_000):
+    if weight.referring is not None and multiplies(weight.referring, value):
+        return [f"{wording.root}: the schema refuses this; its alternatives are too many to say where"]
+    for problem in islice(_problems(compiled, value, weight.applied), 1_000):
         lines.update(dict.fromkeys(_lines_of(problem, wording)))
     return list(lines) or [f"{wording.root}: the schema refuses this"]
 
@@ -144,32 +143,6 @@ def unknown_line(path: Sequence[str | int], name: str, known: Iterable[str]) -> 
         listed = ", ".join(path_text([each]) for each in names)
         way_out = f"; known are {listed}" if 0 < len(listed) <= _SHOWN else "" if names else "; none is taken here"
     return f"{path_text([*path, name])}: unknown argument{way_out}"
-
-
-def most_applied(schema: JsonObject) -> int:
-    """The most subschemas that apply to one value, in place and behind references; 5,000 at most."""
-    costs: dict[int, int] = {}
-    pending: list[tuple[JsonObject, bool]] = [(schema, False)]
-    while pending:
-        node, is_left = pending.pop()
-        if is_left:
-            in_place = (costs.get(id(part), 1) for part, applies_here in _parts_of(schema, node) if applies_here)
-            costs[id(node)] = min(_MAX_APPLIED, 1 + sum(in_place))
-        elif id(node) not in costs:
-            costs[id(node)] = 1
-            pending.append((node, True))
-            pending.extend((part, False) for part, _ in _parts_of(schema, node))
-    return max(costs.values())
-
-
-def _parts_of(root: JsonObject, node: JsonObject) -> Iterator[tuple[JsonObject, bool]]:
-    for keyword, operand in node.items():
-        for _, part in schemas_in(keyword, operand):
-            if isinstance(part, Mapping):
-                yield cast("JsonObject", part), keyword in _IN_PLACE
-    found = follow(root, node["$ref"]) if "$ref" in node else None
-    if found is not None and isinstance(found[1], Mapping):
-        yield cast("JsonObject", found[1]), True
 
 
 def _problems(compiled: CompiledSchema, value: Json, weight: int) -> Iterable[SchemaProblem]:
