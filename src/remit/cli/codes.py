@@ -116,7 +116,8 @@ CODES: Mapping[str, Explanation] = {
 def all_codes() -> Mapping[str, Explanation]:
     """Codes of all packages and words of a plan, by slug; a code of its own outweighs a word."""
     from remit.config.codes import CODES as CONFIG_CODES
-    from remit.core.codes import LOCK_CODES, PLAN_CODES
+    from remit.core.codes import CODES as CORE_CODES
+    from remit.core.codes import PLAN_CODES
     from remit.core.explanations import PLAN_WORDS
     from remit.reconcile.codes import CODES as RECONCILE_CODES
     from remit.runtime.codes import CODES as RUNTIME_CODES
@@ -126,7 +127,7 @@ def all_codes() -> Mapping[str, Explanation]:
     return {
         **PLAN_WORDS,
         **PLAN_CODES,
-        **LOCK_CODES,
+        **CORE_CODES,
         **CONFIG_CODES,
         **STORE_CODES,
         **UPSTREAM_CODES,

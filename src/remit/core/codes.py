@@ -7,7 +7,7 @@ that has no entry. Pure.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["LOCK_CODES", "PLAN_CODES", "Explanation"]
+__all__ = ["CODES", "PLAN_CODES", "Explanation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ PLAN_CODES: Mapping[str, Explanation] = {
     ),
 }
 
-LOCK_CODES: Mapping[str, Explanation] = {
+CODES: Mapping[str, Explanation] = {
     "lock-alias": Explanation(
         "The lock calls a tool otherwise than the file does, or two tools of an assistant the same.",
         "A model calls tools by that name alone, and reviewers saw another one.",
@@ -152,4 +152,4 @@ LOCK_CODES: Mapping[str, Explanation] = {
         "run `remit lock`, which takes it out.",
     ),
 }
-"""What a check of a lock against its file finds (core/lock_review.py)."""
+"""What is no plan's: what a check of a lock against its file finds (core/lock_review.py)."""
