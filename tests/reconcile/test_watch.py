@@ -92,6 +92,23 @@ async def test_what_is_held_enters_by_an_acceptance_beside_the_watch_which_notic
     assert lab.attached()["a__one"] == "Does another thing."
 
 
+@pytest.mark.slow
+@in_a_loop
+async def test_with_a_lock_a_changed_description_enters_only_by_the_lock(lab: Lab) -> None:
+    assert await asyncio.to_thread(lab.lock) == 0
+    async with lab.watched() as told:
+        at = await applied(told, "attach assistant.ops/a__one", "attach assistant.ops/a__two")
+        lab.serve("a", tools=[tool("one", "Does another thing."), tool("two")])
+        at = await told.until("plan", lambda plan: summary(plan) == {"drift": 1, "unchanged": 1}, after=at)
+        assert [(each["address"], each["kind"]) for each in told.of("plan")[-1]["drift"]] == [
+            ("assistant.ops/a__one", "changed")
+        ]
+        before = lab.attached()
+        assert await asyncio.to_thread(lab.lock) == 0
+        await applied(told, "refresh assistant.ops/a__one", after=at)
+    assert (before["a__one"], lab.attached()["a__one"]) == ("Does one thing.", "Does another thing.")
+
+
 @in_a_loop
 async def test_fault_f18_a_server_that_fails_during_a_watch_takes_nothing_away(lab: Lab) -> None:
     async with lab.watched() as told:

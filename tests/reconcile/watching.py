@@ -187,6 +187,10 @@ class Lab:
         """Apply with an acceptance, as a person does beside the watch; the exit code."""
         return Workspace(self.folder).process("apply", "--auto-approve", "--accept", acceptance).code
 
+    def lock(self) -> int:
+        """Write the lock from what the servers say now; the exit code."""
+        return Workspace(self.folder).process("lock", "--yes").code
+
     def expire_lease(self) -> None:
         """Let the time of every lease be over."""
         with closing(sqlite3.connect(self.folder / ".remit" / "remit.db")) as raw, raw:
