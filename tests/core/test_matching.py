@@ -236,6 +236,7 @@ def test_the_facts_of_a_registration_have_the_keys_of_the_file() -> None:
         "url": None,
         "instance": None,
         "enabled": True,
+        "protect": False,
         "env": {},
         "headers": {},
         "auth": None,

@@ -50,7 +50,7 @@ def applied_document(applied: Applied) -> AppliedDocument:
     return {
         "format_version": FORMAT_VERSION,
         "workspace": applied.plan.workspace,
-        "changed": bool(applied.done),
+        "changed": applied.has_changed,
         "complete": applied.plan.complete and not applied.failures,
         "serial": applied.serial,
         "done": [{"op": str(each.op), "address": address_of(each)} for each in applied.done],
@@ -89,15 +89,16 @@ def _replaces_something(applied: Applied) -> bool:
 
 def is_told_by_plan(applied: Applied) -> bool:
     """Whether the plan that a person saw said already that there is nothing to do."""
-    idle = not (applied.done or applied.failures or applied.vetoes or applied.extra or applied.already_done)
+    idle = not (applied.has_changed or applied.failures or applied.vetoes or applied.extra or applied.already_done)
     return idle and not (applied.plan.held or applied.plan.problems)
 
 
 def _headline(applied: Applied) -> str:
     if applied.vetoes:
         return "Refused: nothing was done."
-    if not applied.done:
+    if not applied.has_changed:
         return "Nothing was done." if applied.failures or applied.plan.held else "Nothing to do."
     counts = Counter(each.op for each in applied.done)
-    words = ", ".join(f"{counts[op]} {op.replace('_', ' ')}" for op in OpName if counts[op])
+    moved = [f"the workspace moved from {applied.plan.moved_workspace}"] if applied.plan.moved_workspace else []
+    words = ", ".join([*moved, *(f"{counts[op]} {op.replace('_', ' ')}" for op in OpName if counts[op])])
     return f"Applied: {words}. Serial {applied.serial}."

@@ -33,6 +33,7 @@ from remit.reconcile.outcome import ExitCode, first_of, plan_exit
 from remit.reconcile.planning import Surroundings, check_acceptances
 from remit.reconcile.saved import acceptances_of, check_target, read_plan, write_plan
 from remit.render.diagnostics import diagnostics_text
+from remit.render.escape import escape_terminal
 from remit.render.layout import counted
 from remit.render.plan_text import plan_text
 from remit.render.shapes import PlanDocument
@@ -146,7 +147,7 @@ def _apply_fresh(run: _Run, request: PlanRequest) -> ExitCode:
     if run.flags.require_complete and not plan.complete:
         return _incomplete(run, planned)
     approved = _approve(run, planned)
-    if run.session.store is None and not (approved.report.plan.operations or run.flags.create_db):
+    if run.session.store is None and not (approved.report.plan.has_changes or run.flags.create_db):
         # Nothing to do is no leave to create a database.
         _tell(run, planned.document, Applied(plan=plan, done=()))
         _publish(run, planned.document, None)
@@ -189,21 +190,22 @@ def _approve(run: _Run, planned: Planned) -> Planned:
                 hint="look at the plan above; approve its digest, or find out what changed",
             )
         return planned
-    if flags.auto_approve or not (plan.operations or plan.held):
+    if flags.auto_approve or not (plan.has_changes or plan.held):
         return planned
     if not terminal.interactive:
         raise NotApproved(
             "nobody is there to approve this plan",
             hint="run `remit plan --out plan.json` and `remit apply plan.json`, or pass --approve-digest or --auto-approve",
         )
-    if plan.operations and not terminal.ask(_question(run, plan)):
+    if plan.has_changes and not terminal.ask(_question(run, plan)):
         raise NotApproved("not approved; nothing was done")
     return _accept_held(run, planned)
 
 
 def _question(run: _Run, plan: Plan) -> str:
     creating = f" This creates the database {run.session.database}." if run.session.store is None else ""
-    return f"Apply {counted(len(plan.operations), 'operation')}?{creating}"
+    moving = "" if plan.moved_workspace is None else f"Move workspace {escape_terminal(plan.moved_workspace)}? "
+    return f"{moving}Apply {counted(len(plan.operations), 'operation')}?{creating}"
 
 
 def _accept_held(run: _Run, planned: Planned) -> Planned:

@@ -58,7 +58,7 @@ def plan_outcome(document: PlanDocument) -> Outcome:
         text=lambda colour, width: plan_text(document, colour=colour, width=width),
         markdown=markdown,
         annotations=lambda: _annotations(document),
-        summary=_summary(document, has_changes=bool(document["operations"])),
+        summary=_summary(document, has_changes=bool(document["operations"]) or document["moved_workspace"] is not None),
     )
 
 
@@ -88,7 +88,7 @@ def apply_outcome(document: PlanDocument, applied: "Applied | None") -> Outcome:
 
         return applied_markdown(document, applied_text(applied, document).splitlines(), budget_bytes=budget)
 
-    summary = _summary(document, has_changes=bool(applied.done))
+    summary = _summary(document, has_changes=applied.has_changed)
     summary["incomplete"] = not applied.plan.complete or bool(applied.failures)
     return Outcome(document=plan.document, text=plan.text, markdown=markdown, annotations=annotations, summary=summary)
 

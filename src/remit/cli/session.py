@@ -5,7 +5,9 @@ Decides the order of the steps; each is some other part's work.
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 
@@ -14,19 +16,20 @@ from remit.cli.lock_files import check_lock_flags, lock_or_exit
 from remit.cli.logs import configure_logging
 from remit.cli.progress import listing_progress
 from remit.cli.terminal import Terminal
+from remit.config.composing import overlay_of
 from remit.config.file_set import FileSet
 from remit.config.loader import Loaded, Rejected, load
-from remit.config.lockfile import LockFile
+from remit.config.lockfile import LockFile, lock_place
 from remit.core.acceptance import Acceptance
 from remit.core.desired import Desired
 from remit.core.identity import ServerId
-from remit.core.live import Listed
+from remit.core.live import Listed, SkipReason
 from remit.core.moves import as_declared
 from remit.core.planner import PlanRequest
 from remit.core.ports import Store
 from remit.core.recorded import Recorded
 from remit.core.report import DiscoveryLine, PlanReport
-from remit.errors import NoDatabase
+from remit.errors import ConfigError, NoDatabase
 from remit.reconcile.observe import ObserveRequest, RefreshMode, observe, observe_cached, observe_nobody
 from remit.reconcile.outcome import ExitCode
 from remit.reconcile.planning import (
@@ -37,6 +40,7 @@ from remit.reconcile.planning import (
     check_scope,
     make_report,
 )
+from remit.reconcile.untrusted import Checkout, distrusted
 
 __all__ = ["PlanFlags", "Session", "load_or_exit", "observe_live", "open_session"]
 
@@ -52,6 +56,7 @@ class PlanFlags:
     allow_empty: frozenset[str]
     allow_missing: frozenset[str] = frozenset()
     offline: bool = False
+    untrusted: bool = False
 
     @classmethod
     def of(
@@ -64,6 +69,7 @@ class PlanFlags:
         allow_empty: tuple[str, ...],
         allow_missing: tuple[str, ...] = (),
         offline: bool = False,
+        untrusted: bool = False,
     ) -> "PlanFlags":
         """From the command line's own words."""
         parts = (each.rpartition("@") for each in accept)
@@ -75,6 +81,7 @@ class PlanFlags:
             allow_empty=frozenset(allow_empty),
             allow_missing=frozenset(allow_missing),
             offline=offline,
+            untrusted=untrusted,
         )
 
     @property
@@ -129,13 +136,30 @@ class Session:
         check_scope(flags.servers, self.desired, self.recorded, place=place)
         check_allow_empty(flags.allow_empty, self.desired)
         check_allow_missing(flags.allow_missing, self.desired, self.recorded)
-        request = ObserveRequest(scope=flags.scope, allow_empty=flags.allow_empty)
+        request = ObserveRequest(
+            scope=flags.scope, allow_empty=flags.allow_empty, untrusted=self._untrusted() if flags.untrusted else {}
+        )
         if flags.offline:
             return observe_nobody(self.desired, self.recorded, request)
         if flags.refresh is RefreshMode.CACHED:
             kept = self._kept_listings() if attach_from_cache else None
             return observe_cached(self.desired, self.recorded, kept, request)
+        if flags.untrusted:
+            return self._observe_for_a_branch(request)
         return observe_live(self, request)
+
+    def _untrusted(self) -> Mapping[str, SkipReason]:
+        recorded = None if self.store is None else self.recorded
+        return distrusted(self.desired, recorded, self.loaded.base_dir, self._checkout())
+
+    def _checkout(self) -> Checkout:
+        return Checkout.around(self.loaded.base_dir, self.host.environ)
+
+    def _observe_for_a_branch(self, request: ObserveRequest) -> tuple[DiscoveryLine, ...]:
+        """Ask what is left to ask from an empty folder, so that nothing relative leads into the checkout."""
+        environ = {**self.host.environ, "PATH": self._checkout().search_path()}
+        with TemporaryDirectory(prefix="remit-untrusted-") as empty:
+            return observe_live(replace(self, host=replace(self.host, environ=environ)), request, Path(empty))
 
     def _kept_listings(self) -> Mapping[ServerId, Listed]:
         if self.store is None:
@@ -154,7 +178,6 @@ class Session:
             scope=flags.scope,
             allow_missing=flags.allow_missing,
             lock=None if self.lock is None else self.lock.lock,
-            offline=flags.offline,
         )
 
     def report(
@@ -166,11 +189,13 @@ class Session:
         return report
 
 
-def observe_live(session: Session, request: ObserveRequest) -> tuple[DiscoveryLine, ...]:
-    """Ask the servers, with progress where a person is looking."""
-    lister = session.host.lister(session.loaded.base_dir, NoSink())
+def observe_live(session: Session, request: ObserveRequest, base_dir: Path | None = None) -> tuple[DiscoveryLine, ...]:
+    """Ask the servers, with progress where a person is looking. Paths start from `base_dir`, by default the file's folder."""
+    lister = session.host.lister(base_dir or session.loaded.base_dir, NoSink())
     asked = [
-        each for each in session.desired.servers if each.enabled and (not request.scope or each.name in request.scope)
+        each
+        for each in session.desired.servers
+        if each.enabled and (not request.scope or each.name in request.scope) and each.name not in request.untrusted
     ]
     terminal = session.terminal
     with listing_progress(len(asked), visible=terminal.interactive, colour=terminal.error_colour) as progress:
@@ -194,18 +219,46 @@ def load_or_exit(config: FileSet, terminal: Terminal, *, annotate: bool = False)
             return result
 
 
-def open_session(config: FileSet, *, colour: bool, annotate: bool = False, obeys_lock: bool = True) -> Session:
+def open_session(
+    config: FileSet, *, colour: bool, annotate: bool = False, obeys_lock: bool = True, untrusted: bool = False
+) -> Session:
     """Read the configuration and open its database, if there is one; `annotate` as in `load_or_exit`.
 
-    `obeys_lock` is False for what plans nothing, so that a broken lock is not in its way.
+    `obeys_lock` is False for what plans nothing, so that a broken lock is not in its way. With `untrusted` no file is read
+    that a branch links to from its checkout, and no database in there is opened. Raises UsageError, StoreError, ConfigError.
     """
     configure_logging()
     terminal = Terminal.of(colour=colour)
-    loaded = load_or_exit(config, terminal, annotate=annotate)
     host = host_of()
+    checkout = Checkout.around(config.folder, host.environ) if untrusted else None
+    if checkout is not None:
+        _check_links(config, checkout)
+    loaded = load_or_exit(config, terminal, annotate=annotate)
     database = host.database(loaded.base_dir, loaded.desired.workspace)
-    store, recorded = database.recorded()
+    store, recorded = _recorded(database, checkout, terminal)
     lock = lock_or_exit(config, loaded.desired, terminal, annotate=annotate) if obeys_lock else None
     return Session(
         host=host, terminal=terminal, loaded=loaded, database=database, store=store, recorded=recorded, lock=lock
     )
+
+
+def _check_links(config: FileSet, checkout: Checkout) -> None:
+    """Refuse files that are links out of the checkout: what is wrong in a file is quoted where the branch's author reads it."""
+    overlay = overlay_of(config)
+    named = [config.main, *config.others, lock_place(config), *(() if overlay is None else (overlay.path,))]
+    for path in named:
+        if checkout.leads_out(path):
+            raise ConfigError(
+                "this is a link that leads out of the checkout",
+                code="untrusted-link",
+                place=str(path),
+                hint="commit the file itself",
+            )
+
+
+def _recorded(database: Database, checkout: Checkout | None, terminal: Terminal) -> tuple[Store | None, Recorded]:
+    if checkout is None or not checkout.holds(database.location.path):
+        return database.recorded()
+    if database.exists():
+        terminal.note(f"the database {database} is in the checkout, where a branch can put one: not looked at")
+    return None, Recorded()

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from remit.config.credentials import is_showable
 from remit.config.findings import Findings, line_of
+from remit.config.moves import protection_of
 from remit.config.nodes import MapNode, Scalar
 from remit.core.addresses import assistant_address, nearest
 from remit.core.aliases import ALIAS_PATTERN, fold
@@ -65,6 +66,7 @@ class _Reading:
             source=node.source,
             permissions=tuple(permission.text for permission in node.scalars("permissions")),
             selections=tuple(selection for selection in selections if selection),
+            protect=protection_of(node),
         )
 
     def _selection(self, node: MapNode) -> Selection | None:

@@ -41,6 +41,50 @@ _FILE: Mapping[str, Explanation] = {
     ),
 }
 
+_MOVES: Mapping[str, Explanation] = {
+    "invalid-address": Explanation(
+        "An entry of `moved` or `removed` holds a text that is no address.",
+        "Passed over, it would leave what was meant to be detached and attached anew under another name.",
+        "Write server.NAME, tool.SERVER/TOOL, assistant.NAME, assistant.NAME/ALIAS or workspace.NAME; `from` also takes the URL "
+        "or the command that a server had.",
+    ),
+    "moved-kinds": Explanation(
+        "An entry of `moved` leads from one kind of thing to another, or from one server's tool to another server's.",
+        "What moves keeps its rows, and those of a server are not those of an assistant.",
+        "Name a server, a tool of the same server, an assistant or a workspace on both sides.",
+    ),
+    "moved-undeclared": Explanation(
+        "An entry of `moved` leads to something that the file does not declare.",
+        "What was recorded would move to a name that is then taken back as not declared.",
+        "Declare it under its new name, or correct `to`.",
+    ),
+    "moved-still-declared": Explanation(
+        "An entry of `moved` leads away from something that the file still declares.",
+        "One set of rows cannot be both.",
+        "Delete the old declaration, or the entry.",
+    ),
+    "moved-chain": Explanation(
+        "One entry of `moved` goes on where another one ends, or where it began.",
+        "Which of them is done already would depend on what was applied where, and nobody sees that in the file.",
+        "Say in one entry where it ends, or apply one move after the other.",
+    ),
+    "named-twice": Explanation(
+        "Two entries of `moved` have the same side, or `removed` names one thing twice.",
+        "Only one of two can hold.",
+        "Delete one of the two places that the message names.",
+    ),
+    "removed-kind": Explanation(
+        "An entry of `removed` names a workspace or an endpoint.",
+        "It lifts the safeguards of single servers, tools, assistants and attachments only.",
+        "Name those by their addresses.",
+    ),
+    "removed-still-declared": Explanation(
+        "An entry of `removed` names something that the file still declares or selects.",
+        "Nothing of it would be removed, and the entry would wait for a day when it does harm.",
+        "Delete the declaration, or the entry.",
+    ),
+}
+
 _COMPOSITION: Mapping[str, Explanation] = {
     "include-missing": Explanation(
         "An entry of `include` names a file that is not there.",
@@ -322,6 +366,7 @@ _ASSISTANTS: Mapping[str, Explanation] = {
 CODES: Mapping[str, Explanation] = {
     **_FILE,
     **_COMPOSITION,
+    **_MOVES,
     **_YAML,
     **_SHAPE,
     **_SERVERS,

@@ -11,7 +11,20 @@ from typing import assert_never, cast
 from remit.config.layout import MCP_FILE
 from remit.config.overlays import DELETE, NEW
 from remit.config.relaxing import OVERLAY_FILE, is_entry
-from remit.config.shapes import Choice, Constant, Days, Flag, ListOf, MapOf, Number, Record, Shape, Text, Variant
+from remit.config.shapes import (
+    Choice,
+    Constant,
+    Days,
+    Flag,
+    ListOf,
+    MapOf,
+    Number,
+    Record,
+    Shape,
+    Text,
+    TextOr,
+    Variant,
+)
 from remit.core.canonical import Json
 
 __all__ = ["mcp_schema", "overlay_schema"]
@@ -85,6 +98,8 @@ def _schema(shape: Shape, definitions: _Definitions) -> dict[str, Json]:
             return _map(shape, definitions)
         case Text():
             return _text(shape)
+        case TextOr():
+            return {"anyOf": [_text(shape.text), _definition(shape.record, definitions)]}
         case Flag() | Number() | Days() | Constant() | Choice():
             return _scalar(shape)
         case _:

@@ -6,7 +6,20 @@ decided by servers.py, connections.py and assistants.py.
 
 from dataclasses import replace
 
-from remit.config.shapes import Choice, Constant, Days, Field, Flag, ListOf, MapOf, Number, Record, Text, Variant
+from remit.config.shapes import (
+    Choice,
+    Constant,
+    Days,
+    Field,
+    Flag,
+    ListOf,
+    MapOf,
+    Number,
+    Record,
+    Text,
+    TextOr,
+    Variant,
+)
 from remit.core.desired import LockUse, ProtocolPin
 from remit.core.envelope import AuditedArguments, Recording, Surface, UnknownArguments
 from remit.core.identity import Transport
@@ -278,6 +291,11 @@ _SERVER = Record(
             shape=Flag(), description="Whether the URL may lead to private or link-local addresses. Default: false."
         ),
         "enabled": Field(shape=Flag(), description="false: registered, kept, not connected to. Default: true."),
+        "protect": Field(
+            shape=Flag(),
+            description="true: nothing unregisters the server or takes all its tools away until an apply without this key ran. "
+            "Default: false.",
+        ),
         "envelope": Field(shape=_ENVELOPE, description="Policy for all tools of the server."),
         "tools": Field(
             shape=MapOf(key=_REMOTE_NAME, value=_ENVELOPE, example="{search: {surface: locked}}"),
@@ -326,6 +344,11 @@ _ASSISTANT = Record(
             shape=ListOf(item=_PERMISSION, example="[read_analytics]", unique=True),
             description="What the assistant holds; see `required_permission`.",
         ),
+        "protect": Field(
+            shape=Flag(),
+            description="true: nothing deletes the assistant or takes all its tools away until an apply without this key ran. "
+            "Default: false.",
+        ),
         "tools": Field(
             shape=ListOf(item=_SELECTION, example="[{server: NAME, include: [TOOL]}]"),
             description="Which tools of which servers the assistant gets.",
@@ -348,6 +371,38 @@ _MCP = Record(
     elsewhere={
         "mcpServers": "use `servers`, a list of entries with `name`",
         "trace_days": "it stands beside `version`, not under `mcp`",
+    },
+)
+
+_ADDRESS = Text(what="an address", pattern=r"[\s\S]+", max_length=512, name=True)
+
+_MOVE = Record(
+    title="move",
+    fields={
+        "from": Field(
+            shape=Text(what="an address", pattern=r"[\s\S]+", name=True),
+            required=True,
+            description="What it was called: server.NAME, tool.SERVER/TOOL, assistant.NAME or workspace.NAME; or the URL or "
+            "the command that a server had.",
+        ),
+        "to": Field(
+            shape=_ADDRESS, required=True, description="What this file calls it now: an address of the same kind."
+        ),
+    },
+)
+
+_REMOVAL = Record(
+    title="removal",
+    fields={
+        "address": Field(
+            shape=_ADDRESS,
+            required=True,
+            description="What may go: server.NAME, tool.SERVER/TOOL, assistant.NAME or assistant.NAME/ALIAS.",
+        ),
+        "keep": Field(
+            shape=Flag(),
+            description="true: it stays in service and belongs to no file until one declares it. Default: false.",
+        ),
     },
 )
 
@@ -382,6 +437,15 @@ MCP_FILE = Record(
         "assistants": Field(
             shape=ListOf(item=_ASSISTANT, example="[{name: NAME, tools: []}]"),
             description="The assistants and the tools that each may use.",
+        ),
+        "moved": Field(
+            shape=ListOf(item=_MOVE, example="[{from: server.old, to: server.new}]"),
+            description="What has another name, tool name or endpoint now and is still the same: it keeps attachments and "
+            "aliases. An entry that has nothing left to do is reported.",
+        ),
+        "removed": Field(
+            shape=ListOf(item=TextOr(text=_ADDRESS, record=_REMOVAL), example="[server.old]"),
+            description="What may go although a safeguard would refuse it, by address; nothing else is let through.",
         ),
     },
     elsewhere={

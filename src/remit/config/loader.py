@@ -18,6 +18,7 @@ from remit.config.files import FileText, read_file
 from remit.config.findings import Findings
 from remit.config.joining import joined
 from remit.config.layout import INCLUDED_FILE, MCP_FILE
+from remit.config.moves import check_moves, read_moved, read_removed
 from remit.config.nodes import MapNode, Node
 from remit.config.overlays import overlaid
 from remit.config.policies import read_default_envelope
@@ -173,6 +174,9 @@ class _Reading:
 
     def _desired(self, tree: MapNode, files: FileSet) -> Desired:
         desired = _desired(tree, tuple(self.files), files.environment, self.findings)
+        if not self.findings.rejecting:
+            # Entries are compared with what is declared, and of a file with mistakes that is only a part.
+            check_moves(desired, self.findings)
         if not desired.servers and not self.findings.rejecting:
             _warn_of_nothing(tree, self.findings, example=any("\n# mcp:\n" in text for text in self.texts.values()))
         return desired
@@ -198,6 +202,8 @@ def _desired(root: MapNode, files: tuple[ConfigFile, ...], environment: str | No
         lock=LockUse.NONE if root.text("lock") == LockUse.NONE else LockUse.FILE,
         files=files,
         environment=environment,
+        moved=read_moved(root, findings),
+        removed=read_removed(root, findings),
     )
 
 

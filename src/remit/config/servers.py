@@ -13,6 +13,7 @@ from remit.config.connections import read_connection, read_endpoint
 from remit.config.credentials import is_showable
 from remit.config.findings import Findings, line_of
 from remit.config.layout import NAME_PATTERN, NAMESPACE_PATTERN
+from remit.config.moves import protection_of
 from remit.config.nodes import MapNode, Node, Scalar
 from remit.config.policies import read_patch
 from remit.config.values import Values
@@ -85,6 +86,7 @@ def _read(node: MapNode, findings: Findings) -> ServerEntry | None:
         enabled=True if enabled is None else enabled,
         envelope=read_patch(node.mapping("envelope")),
         envelope_source=envelope.source if envelope else None,
+        protect=protection_of(node),
         tools=tools,
     )
     return ServerEntry(

@@ -23,6 +23,7 @@ from remit.config.shapes import (
     Record,
     Shape,
     Text,
+    TextOr,
     Variant,
 )
 from remit.core.addresses import nearest
@@ -71,8 +72,8 @@ class _Check:
                 self._list(node, shape, label)
             case Number() | Days():
                 self._number(node, shape, label)
-            case Variant():
-                self._variant(node, shape, label, owner)
+            case Variant() | TextOr():
+                self._alternative(node, shape, label, owner)
             case Constant():
                 self._constant(node, shape, label)
             case _:
@@ -236,6 +237,13 @@ class _Check:
         if shape.either and not any(key in given for key in shape.either):
             names = " or ".join(f"`{key}`" for key in shape.either)
             self._findings.add("missing-key", owner.source, f"{label} needs {names}", hint=None)
+
+    def _alternative(self, node: Node, shape: Variant | TextOr, label: str, owner: Node) -> None:
+        match shape:
+            case Variant():
+                self._variant(node, shape, label, owner)
+            case TextOr(text=text, record=record):
+                self.value(node, record if isinstance(node, MapNode) else text, label, owner)
 
     def _variant(self, node: Node, shape: Variant, label: str, owner: Node) -> None:
         if not isinstance(node, MapNode):

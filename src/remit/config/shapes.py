@@ -19,6 +19,7 @@ __all__ = [
     "Record",
     "Shape",
     "Text",
+    "TextOr",
     "Variant",
 ]
 
@@ -128,4 +129,12 @@ class Variant:
     records: Mapping[str, Record]
 
 
-Shape: TypeAlias = Text | Flag | Number | Days | Constant | Choice | ListOf | MapOf | Record | Variant
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextOr:
+    """A text, or a mapping that says more."""
+
+    text: Text
+    record: Record
+
+
+Shape: TypeAlias = Text | TextOr | Flag | Number | Days | Constant | Choice | ListOf | MapOf | Record | Variant

@@ -16,6 +16,7 @@ from remit.core.envelope import Direction
 from remit.core.groups import hold_groups
 from remit.core.identity import ServerId
 from remit.core.operations import (
+    FROM_THE_ROWS,
     Attach,
     Detach,
     Operation,
@@ -132,7 +133,7 @@ def _own_reasons(
         return []
     if lock_holds is not None:
         # The lock was reviewed, findings and all, and it alone lets anything through.
-        held = None if operation.reason is Reason.DATABASE_DRIFT else lock_holds.get(operation.tool.key)
+        held = None if operation.reason in FROM_THE_ROWS else lock_holds.get(operation.tool.key)
         return [] if held is None else [held]
     suspicious = any(risk.code is RiskCode.FINDING_HIGH for risk in operation.risks)
     reasons = [HoldReason.LIVE_NOT_ACCEPTED] if operation.origin is Origin.LIVE else []
@@ -156,7 +157,7 @@ def _loosened(operation: Operation, unsettled: Unsettled) -> frozenset[str]:
 
 def _without_superseded(running: Sequence[Operation], misnamed: Collection[str]) -> Iterator[Operation]:
     """Drop repairs of attachments that an accepted refresh writes anew anyway; an alias only a repair puts right."""
-    renewed = {address_of(each) for each in running if isinstance(each, Refresh) and not _is_repair(each)}
+    renewed = {address_of(each) for each in running if isinstance(each, Refresh) and each.reason not in FROM_THE_ROWS}
     renewed -= set(misnamed)
     for operation in running:
         if not (_is_repair(operation) and address_of(operation) in renewed):
@@ -168,7 +169,7 @@ def _is_repair(operation: Operation) -> bool:
 
 
 def _mismatches(candidates: Sequence[Operation], acceptances: Collection[Acceptance]) -> Iterator[Diagnostic]:
-    tools = [each for each in candidates if isinstance(each, Attach | Refresh)]
+    tools = [each for each in candidates if isinstance(each, Attach | Refresh) and each.reason not in FROM_THE_ROWS]
     for acceptance in sorted(acceptances, key=lambda each: (each.address, each.digest)):
         concerned = [each for each in tools if acceptance.concerns(each)]
         if concerned and not any(acceptance.names(each) for each in concerned):

@@ -10,7 +10,8 @@ from remit.core.assistant_context import AssistantContext, ref_of
 from remit.core.changes import classes_of
 from remit.core.definition import Definition
 from remit.core.desired import Pattern, Selection
-from remit.core.operations import Origin, Reason, Refresh
+from remit.core.identity import RemoteName
+from remit.core.operations import Change, Origin, Reason, Refresh
 from remit.core.plan import Drift, DriftKind
 from remit.core.recorded import RecordedAttachment
 from remit.core.risks import refresh_risks
@@ -21,12 +22,18 @@ __all__ = ["Kept", "drift_of", "refresh_of"]
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """An attachment that the file still selects, by `pattern`."""
+    """An attachment that the file still selects, by `pattern`; with `moved_to` under another remote name."""
 
     attachment: RecordedAttachment
     selection: Selection
     pattern: Pattern
     view: ServerView
+    moved_to: RemoteName | None = None
+
+    @property
+    def remote_name(self) -> RemoteName:
+        """The name that the file selects it by."""
+        return self.moved_to or self.attachment.remote_name
 
 
 def refresh_of(
@@ -41,6 +48,9 @@ def refresh_of(
     before = kept.attachment.definition
     changes = context.diff(before, after)
     classes = classes_of(changes)
+    if kept.moved_to is not None:
+        moved = Change(path=("remote_name",), before=kept.attachment.remote_name, after=kept.moved_to)
+        changes, reason = (moved, *changes), Reason.MOVED
     return Refresh(
         tool=ref_of(context, kept.attachment),
         before=before,
@@ -51,6 +61,7 @@ def refresh_of(
         reason=reason,
         risks=refresh_risks(before, after, classes),
         source=kept.pattern.source,
+        moved_to=kept.moved_to,
     )
 
 

@@ -123,6 +123,42 @@ PLAN_CODES: Mapping[str, Explanation] = {
         "a lost file must not loosen that. Nothing is applied, and no flag lifts it.",
         "bring the file back (`git checkout`), write it anew with `remit lock`, or say `lock: none` in the file.",
     ),
+    "protected": Explanation(
+        "A plan removes or empties a server or an assistant that is recorded with `protect: true`.",
+        "Whoever deletes an entry deletes its `protect` with it, so the recorded one counts. Nothing is applied, and neither a flag "
+        "nor an entry of `removed` lifts it.",
+        "declare it as before but without `protect`, apply that, and remove it in an apply after that one.",
+    ),
+    "moved-ambiguous": Explanation(
+        "An entry of `moved` leads from something recorded to a name that something else is recorded under.",
+        "Two sets of rows cannot become one; guessing would hand one's attachments and aliases to the other. Nothing is applied.",
+        "remove one of the two in an apply before this one, or delete the entry.",
+    ),
+    "moved-elsewhere": Explanation(
+        "An entry of `moved` names a workspace or an assistant that this file does not own.",
+        "Only the owner of rows gives them another name. Nothing is applied.",
+        "move it where it is owned, or delete the entry.",
+    ),
+    "moved-done": Explanation(
+        "An entry of `moved` has nothing left to do here.",
+        "It may still be needed where the file was not applied yet, another environment for one, so it is a note only.",
+        "delete the entry once every environment has applied it.",
+    ),
+    "moved-policy-kept": Explanation(
+        "A tool moved to another name whose policy is looser than the recorded one.",
+        "A move is no place to loosen anything unseen: it keeps the stricter value of each field.",
+        "nothing, or look at the plan after the next apply: it shows the looser policy by itself.",
+    ),
+    "rename-suggested": Explanation(
+        "A tool came with the contract of one that went: the server lists the one and not the other, or the file selects so.",
+        "If they are one tool under another name, its alias need not change; only a person can know.",
+        "paste the entry of `moved` from the hint, or leave it as it is.",
+    ),
+    "removed-done": Explanation(
+        "An entry of `removed` names something that is not recorded.",
+        "It is done, or the name is misspelt. It lifts nothing else meanwhile.",
+        "delete the entry, or correct the address.",
+    ),
     "not-in-lock": Explanation(
         "A tool is attached and selected, and the lock does not have it.",
         "The lock is what reviewers approved. What was attached before stays in service, as only the file detaches.",

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 from remit.core.diagnostics import Source
 from remit.core.envelope import EnvelopePatch
 from remit.core.identity import Endpoint
+from remit.core.subjects import Subject
 
 __all__ = [
     "Alias",
@@ -21,9 +22,11 @@ __all__ = [
     "DesiredAssistant",
     "DesiredServer",
     "LockUse",
+    "Move",
     "Pattern",
     "PrivateKeyJwtAuth",
     "ProtocolPin",
+    "Removal",
     "Selection",
     "Tls",
     "ToolPolicy",
@@ -111,7 +114,7 @@ class ToolPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DesiredServer:
-    """One entry of `mcp.servers`. `tools` is policy by exact remote name."""
+    """One entry of `mcp.servers`. `tools` is policy by exact remote name, `protect` where the file says so, if it does."""
 
     name: str
     namespace: str
@@ -122,6 +125,7 @@ class DesiredServer:
     enabled: bool = True
     envelope: EnvelopePatch = field(default_factory=EnvelopePatch)
     envelope_source: Source | None = None
+    protect: Source | None = None
     tools: Mapping[str, ToolPolicy] = field(default_factory=dict[str, ToolPolicy])
 
 
@@ -163,12 +167,31 @@ class Selection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DesiredAssistant:
-    """One entry of `assistants`; each selection names another server."""
+    """One entry of `assistants`; each selection names another server. `protect` is where the file says so, if it does."""
 
     name: str
     source: Source
     permissions: tuple[str, ...] = ()
     selections: tuple[Selection, ...] = ()
+    protect: Source | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """One entry of `moved`: what was recorded as `before` is what the file now declares as `after`."""
+
+    before: Subject
+    after: Subject
+    source: Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removal:
+    """One entry of `removed`: this may go, whatever the safeguards say; with `keep` it stays and nobody here owns it."""
+
+    subject: Subject
+    source: Source
+    keep: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,3 +229,5 @@ class Desired:
     files: tuple[ConfigFile, ...] = ()
     environment: str | None = None
     contributors: tuple[str, ...] = ()
+    moved: tuple[Move, ...] = ()
+    removed: tuple[Removal, ...] = ()

@@ -24,6 +24,7 @@ __all__ = [
     "compare_envelopes",
     "difference_words",
     "resolve_envelope",
+    "strictest",
 ]
 
 
@@ -150,6 +151,21 @@ def difference_words(before: Envelope, after: Envelope) -> str:
         ("audit arguments", before.audit_arguments.value, after.audit_arguments.value),
     )
     return ", ".join(f"{field} {old} -> {new}" for field, old, new in sides if old != new)
+
+
+def strictest(first: Envelope, second: Envelope) -> Envelope:
+    """The stricter value of each field; of two different permissions the first one's, as neither is stricter."""
+    digest = AuditedArguments.DIGEST in (first.audit_arguments, second.audit_arguments)
+    rejects = UnknownArguments.REJECT in (first.unknown_arguments, second.unknown_arguments)
+    return Envelope(
+        surface=max(first.surface, second.surface, key=_SURFACE_RANK.__getitem__),
+        side_effecting=first.side_effecting or second.side_effecting,
+        reversible=first.reversible and second.reversible,
+        required_permission=first.required_permission or second.required_permission,
+        unknown_arguments=UnknownArguments.REJECT if rejects else UnknownArguments.PASS,
+        record=Recording.FULL if Recording.FULL in (first.record, second.record) else Recording.DIGEST,
+        audit_arguments=AuditedArguments.DIGEST if digest else AuditedArguments.VALUES,
+    )
 
 
 _SURFACE_RANK = {Surface.OPEN: 0, Surface.LOCKED: 1, Surface.HUMAN_CONTROLLED: 2}

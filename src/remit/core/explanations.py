@@ -169,6 +169,28 @@ _UNCHECKED: Mapping[str, Explanation] = {
         "A kept listing says what a server offered once, not what it would answer now.",
         "run with `--refresh live`.",
     ),
+    DeferredReason.UNTRUSTED: Explanation(
+        "`plan --untrusted` did not ask the server, as something would have been run, read or sent that was never applied.",
+        _UNKNOWN,
+        "look beside the server for which part it was; whoever trusts the branch plans without `--untrusted`.",
+    ),
+    SkipReason.UNTRUSTED_ENTRY: Explanation(
+        "`plan --untrusted` met a server that is new, or whose command, URL, variables, headers, credentials, TLS files or "
+        "times are not those that were applied.",
+        "Whoever opens a pull request writes that entry; a runner that followed it would run their command or send them "
+        "its secrets.",
+        "review the entry; it is asked once it is applied. With a lock it counts as offering what the lock approves.",
+    ),
+    SkipReason.UNTRUSTED_FILES: Explanation(
+        "`plan --untrusted` met a server as it was applied that runs, or reads, a file of the checkout.",
+        "The entry is the same, and the branch may have changed what the file says.",
+        "nothing need be done. A server that is installed outside the checkout, with its secrets there, can be asked.",
+    ),
+    SkipReason.UNTRUSTED_DATABASE: Explanation(
+        "`plan --untrusted` found no database, or one inside the checkout, where a branch could have put it.",
+        "What was applied before is all that may be run for a branch, and nobody says what that is.",
+        "keep the database outside the checkout and name it with REMIT_DATABASE_URL.",
+    ),
     SkipReason.OFFLINE: Explanation(
         "`--offline` asks no server; each counts as offering what the lock approves.",
         "What the lock does not know cannot be checked without the server, so it is deferred.",
@@ -247,6 +269,19 @@ _REASONS: Mapping[str, Explanation] = {
         "The file gives a registered server another name.",
         "Registration, attachments and aliases stay; addresses change.",
         "nothing; the file asks for it.",
+    ),
+    Reason.MOVED: Explanation(
+        "An entry of `moved` says that it has another name now and is still the same.",
+        _FILE,
+        "compare both names; id, attachments, aliases and suspensions stay.",
+    ),
+    Reason.RELEASED: Explanation(
+        "An entry of `removed` says `keep: true`: it stays in service and belongs to no file.",
+        _FILE,
+        "nothing; the next file that declares it adopts it.",
+    ),
+    Reason.ADOPTED: Explanation(
+        "The file declares what another one released.", _FILE, "check that it is meant to be managed here from now on."
     ),
     Reason.FIELDS_CHANGED: Explanation(
         "The file changes the permissions of an assistant.", _FILE, "look first at permissions that are new."

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from remit.core.aliases import fold
 from remit.core.identity import ServerId, identity_key_of
 from remit.core.operations import (
+    FROM_THE_ROWS,
     Attach,
     Detach,
     Operation,
@@ -25,7 +26,7 @@ from remit.core.operations import (
 )
 from remit.core.plan import HoldReason
 
-__all__ = ["hold_groups"]
+__all__ = ["changes_endpoint", "hold_groups"]
 
 _Reasons: TypeAlias = Sequence[list[HoldReason]]
 """Why each candidate waits, in their order; empty for what runs. Added to in place."""
@@ -61,8 +62,10 @@ def _hold_unlisted(
     new = {replaced[each] for each in old}
     for operation, because in zip(candidates, reasons, strict=True):
         match operation:
-            case UpdateServer(server_id=server_id, reason=Reason.ENDPOINT_CHANGED):
-                waits = server_id in unlisted
+            case (UpdateServer() | RenameServer()) as change if (
+                changes_endpoint(change) and change.server_id in unlisted
+            ):
+                waits = True
             case RegisterServer(server_id=server_id) | RenameServer(server_id=server_id):
                 waits = server_id in new
             case _:
@@ -73,7 +76,7 @@ def _hold_unlisted(
 
 def _hold_unaccepted(candidates: Sequence[Operation], reasons: _Reasons, unlike_lock: Collection[ServerId]) -> None:
     for index, update in enumerate(candidates):
-        if isinstance(update, UpdateServer) and update.reason is Reason.ENDPOINT_CHANGED and not reasons[index]:
+        if isinstance(update, UpdateServer | RenameServer) and changes_endpoint(update) and not reasons[index]:
             unaccepted = (
                 isinstance(each, Refresh) and because and _is_listed_from(each, {update.server_id})
                 for each, because in zip(candidates, reasons, strict=True)
@@ -100,7 +103,10 @@ class _Kept:
         )
         return cls(
             endpoints=frozenset(
-                _identity(each.before) for each in held if isinstance(each, UpdateServer | UnregisterServer)
+                _identity(each.before)
+                for each in held
+                if isinstance(each, UpdateServer | UnregisterServer)
+                or (isinstance(each, RenameServer) and changes_endpoint(each))
             ),
             leaving=frozenset(old for old, new in replaced.items() if new in arriving),
             arriving=arriving,
@@ -127,7 +133,7 @@ def _pulled_along(
 
 def _waits_for(operation: Operation, kept: _Kept) -> bool:
     match operation:
-        case RegisterServer(facts=facts) | UpdateServer(after=facts):
+        case RegisterServer(facts=facts) | UpdateServer(after=facts) | RenameServer(after=facts):
             return _identity(facts) in kept.endpoints
         case Attach(tool=tool):
             return (tool.assistant, fold(tool.provider_name)) in kept.aliases
@@ -153,8 +159,13 @@ def _is_listed_from(operation: Operation, servers: Collection[ServerId]) -> bool
     return (
         isinstance(operation, Attach | Refresh)
         and operation.tool.server_id in servers
-        and operation.reason is not Reason.DATABASE_DRIFT
+        and operation.reason not in FROM_THE_ROWS
     )
+
+
+def changes_endpoint(operation: UpdateServer | RenameServer) -> bool:
+    """Whether somebody else answers afterwards, as far as endpoints tell."""
+    return _identity(operation.before) != _identity(operation.after)
 
 
 def _identity(facts: ServerFacts) -> str:

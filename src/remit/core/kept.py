@@ -18,16 +18,18 @@ from remit.core.assistant_context import (
 )
 from remit.core.attached import Kept, drift_of, refresh_of
 from remit.core.definition import Definition
-from remit.core.diagnostics import Diagnostic, Severity
-from remit.core.envelope import compare_envelopes, difference_words
-from remit.core.identity import ProviderName, ServerId
+from remit.core.diagnostics import Diagnostic, Severity, Source
+from remit.core.envelope import compare_envelopes, difference_words, strictest
+from remit.core.identity import ProviderName, RemoteName, ServerId
 from remit.core.kept_by_lock import judge_by_lock
 from remit.core.naming import KeptNames, settle_kept
-from remit.core.operations import Detach, Reason, Refresh, RenameAlias, Risk, RiskCode, SetEnvelope
+from remit.core.operations import Change, Detach, Origin, Reason, Refresh, RenameAlias, Risk, RiskCode, SetEnvelope
 from remit.core.plan import DriftKind
 from remit.core.recorded import RecordedAttachment
+from remit.core.removals import removal_of_tool
 from remit.core.risks import direction_risks, policy_risks
 from remit.core.selector import Selector
+from remit.core.suggestions import vanished_notes
 from remit.core.table import TOOL_TABLE, Row, Stored, Wanted
 from remit.core.views import ServerView
 
@@ -45,12 +47,14 @@ def judge_attachments(context: AssistantContext, outcome: ToolOutcome) -> KeptNa
         _guarded(context, attachment, outcome)
         selected = _selected(chosen, attachment)
         if selected is None:
-            outcome.operations.append(_detach(context, attachment))
+            outcome.operations.append(_let_go(context, attachment))
         else:
             kept.append(selected)
     names = _settle_names(context, kept, outcome)
     for each in kept:
         before = outcome.size
+        if each.attachment.workspace != context.desired.workspace:
+            outcome.operations.append(_adopt(context, each))
         _judge_definition(context, each, outcome)
         _judge_policy(context, each, outcome)
         _judge_alias(context, each, names, outcome)
@@ -63,8 +67,11 @@ def _selected(chosen: Mapping[ServerId, tuple[Selector, ServerView]], attachment
     if attachment.server_id not in chosen:
         return None
     selector, view = chosen[attachment.server_id]
-    pattern = selector.pattern_for(attachment.remote_name)
-    return None if pattern is None else Kept(attachment, selector.selection, pattern, view)
+    moved_to = view.moved.get(attachment.remote_name)
+    pattern = selector.pattern_for(moved_to or attachment.remote_name)
+    if pattern is None:
+        return None
+    return Kept(attachment, selector.selection, pattern, view, None if moved_to is None else RemoteName(moved_to))
 
 
 def _guarded(context: AssistantContext, attachment: RecordedAttachment, outcome: ToolOutcome) -> str:
@@ -74,12 +81,36 @@ def _guarded(context: AssistantContext, attachment: RecordedAttachment, outcome:
     return address
 
 
-def _detach(context: AssistantContext, attachment: RecordedAttachment) -> Detach:
+def _let_go(context: AssistantContext, attachment: RecordedAttachment) -> Detach | Refresh:
+    """What becomes of an attachment that the file does not select: it goes, or stays and belongs to no file."""
+    tool = ref_of(context, attachment)
+    removal = removal_of_tool(context.desired, tool)
+    if removal is not None:
+        return _handed_over(context, attachment, Reason.RELEASED, removal.source)
     return Detach(
-        tool=ref_of(context, attachment),
+        tool=tool,
         definition=attachment.definition,
         envelope=attachment.envelope,
         reason=_why_detached(context, attachment),
+    )
+
+
+def _adopt(context: AssistantContext, kept: Kept) -> Refresh:
+    return _handed_over(context, kept.attachment, Reason.ADOPTED, kept.pattern.source)
+
+
+def _handed_over(context: AssistantContext, attachment: RecordedAttachment, reason: Reason, source: Source) -> Refresh:
+    """The refresh by which an attachment changes hands, and nothing else of it."""
+    owner = context.desired.workspace
+    before, after = (owner, None) if reason is Reason.RELEASED else (None, owner)
+    return Refresh(
+        tool=ref_of(context, attachment),
+        before=attachment.definition,
+        after=attachment.definition,
+        changes=(Change(path=("workspace",), before=before, after=after),),
+        classes=frozenset(),
+        reason=reason,
+        source=source,
     )
 
 
@@ -101,16 +132,14 @@ def _settle_names(context: AssistantContext, kept: Sequence[Kept], outcome: Tool
     declared = {
         each.attachment.provider_name: ProviderName(alias.provider_name)
         for each in kept
-        if (alias := each.selection.aliases.get(each.attachment.remote_name)) is not None
-        and _approved(context, each) is not None
+        if (alias := each.selection.aliases.get(each.remote_name)) is not None and _approved(context, each) is not None
     }
     origins = {each.attachment.provider_name: origin_of_attachment(context, each.attachment) for each in kept}
     names = settle_kept(origins, declared, context.untouchable, context.reserved)
     for each in kept:
         clash = names.refused.get(each.attachment.provider_name)
         if clash is not None:
-            remote_name = each.attachment.remote_name
-            outcome.problems.append(clash_problem(context, each.view, remote_name, clash, each.selection))
+            outcome.problems.append(clash_problem(context, each.view, each.remote_name, clash, each.selection))
     return names
 
 
@@ -118,19 +147,25 @@ def _judge_definition(context: AssistantContext, kept: Kept, outcome: ToolOutcom
     attachment, view = kept.attachment, kept.view
     if not attachment.is_coherent:
         _repair(context, kept, outcome)
-    match TOOL_TABLE[Wanted.SELECTED, Stored.ATTACHED, view.seen(attachment.remote_name, attachment)]:
+    match TOOL_TABLE[Wanted.SELECTED, Stored.ATTACHED, view.seen(kept.remote_name, attachment)]:
         case Row.REFRESH | Row.KEEP if attachment.is_definition_intact and context.lock is not None:
             judge_by_lock(context, kept, outcome)
         case Row.REFRESH if attachment.is_definition_intact:
-            outcome.operations.append(refresh_of(context, kept, kept.view.tools[attachment.remote_name].definition))
+            outcome.operations.append(refresh_of(context, kept, kept.view.tools[kept.remote_name].definition))
+        case Row.KEEP if attachment.is_definition_intact and kept.moved_to is not None:
+            # The model reads what it read before, so the file alone is the approval.
+            live = kept.view.tools[kept.remote_name].definition
+            outcome.operations.append(refresh_of(context, kept, live, origin=Origin.FILE))
         case Row.VANISHED:
-            outcome.drift.append(drift_of(context, kept, DriftKind.VANISHED, "not in the complete listing"))
+            gone = "" if kept.moved_to is None else f"moved to {kept.moved_to!r}, which is "
+            outcome.drift.append(drift_of(context, kept, DriftKind.VANISHED, f"{gone}not in the complete listing"))
+            outcome.problems.extend(() if gone else vanished_notes(context, kept))
         case Row.OUT_OF_SERVICE:
-            quarantine = view.quarantined[attachment.remote_name]
+            quarantine = view.quarantined[kept.remote_name]
             detail = f"{quarantine.reason}: {quarantine.detail}"
             outcome.drift.append(drift_of(context, kept, DriftKind.QUARANTINED, detail))
         case Row.STALE:
-            outcome.deferred.append(deferral(context, view, attachment.remote_name, attached=True))
+            outcome.deferred.append(deferral(context, view, kept.remote_name, attached=True))
             outcome.unchecked.append(attachment_address(context.name, attachment.provider_name))
         case Row.SWITCHED_OFF if attachment.drifted_when_last_listed:
             # Nobody can call it now, but enabling it must not find a policy that its drift had held back.
@@ -176,16 +211,19 @@ def _approved(context: AssistantContext, kept: Kept) -> Definition | None:
     recorded = kept.attachment.definition
     if kept.attachment.is_definition_intact:
         return recorded
-    live = kept.view.tools.get(kept.attachment.remote_name)
-    locked = context.locked(kept.view).get(kept.attachment.remote_name)
+    live = kept.view.tools.get(kept.remote_name)
+    locked = context.locked(kept.view).get(kept.remote_name)
     known = (each.definition for each in (live, locked) if each is not None)
     return next((each for each in known if each.definition_digest == recorded.definition_digest), None)
 
 
 def _judge_policy(context: AssistantContext, kept: Kept, outcome: ToolOutcome) -> None:
     before = kept.attachment.envelope
-    after = kept.view.envelope(kept.attachment.remote_name, context.desired)
+    after = kept.view.envelope(kept.remote_name, context.desired)
     address = attachment_address(context.name, kept.attachment.provider_name)
+    if kept.moved_to is not None and strictest(before, after) != after:
+        after = strictest(before, after)
+        outcome.problems.append(_stricter_kept(kept, address))
     outcome.require(context.name, after.required_permission, address)
     outcome.guard(context.name, after.required_permission, address)
     if before == after:
@@ -200,8 +238,18 @@ def _judge_policy(context: AssistantContext, kept: Kept, outcome: ToolOutcome) -
             direction=direction,
             reason=Reason.POLICY_CHANGED,
             risks=(*direction_risks(direction, difference_words(before, after)), *unattended),
-            source=kept.view.envelope_source(kept.attachment.remote_name, context.desired),
+            source=kept.view.envelope_source(kept.remote_name, context.desired),
         )
+    )
+
+
+def _stricter_kept(kept: Kept, address: str) -> Diagnostic:
+    return Diagnostic(
+        code="moved-policy-kept",
+        severity=Severity.NOTE,
+        message="the tool moves under the stricter of its old and its new policy; the plan after this one shows what is looser",
+        address=address,
+        source=kept.pattern.source,
     )
 
 
@@ -210,7 +258,7 @@ def _judge_alias(context: AssistantContext, kept: Kept, names: KeptNames, outcom
     final = names.final[recorded]
     if final == recorded:
         return
-    declared = kept.selection.aliases[kept.attachment.remote_name]
+    declared = kept.selection.aliases[kept.remote_name]
     risk = Risk(RiskCode.ALIAS_RENAMED, f"models and stored conversations know it as {recorded}")
     outcome.operations.append(
         RenameAlias(
@@ -225,7 +273,7 @@ def _judge_alias(context: AssistantContext, kept: Kept, names: KeptNames, outcom
 
 def _remarks(context: AssistantContext, kept: Kept) -> Iterator[Diagnostic]:
     """Aliases that would come out otherwise today; they are durable, so this changes nothing."""
-    recorded, remote_name = kept.attachment.provider_name, kept.attachment.remote_name
+    recorded, remote_name = kept.attachment.provider_name, kept.remote_name
     if remote_name in kept.selection.aliases:
         return
     address = attachment_address(context.name, recorded)

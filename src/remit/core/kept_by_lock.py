@@ -19,7 +19,7 @@ __all__ = ["judge_by_lock"]
 
 def judge_by_lock(context: AssistantContext, kept: Kept, outcome: ToolOutcome) -> None:
     """Judge the definition of an attachment whose server lists its tool, against what the lock approves."""
-    remote_name = kept.attachment.remote_name
+    remote_name = kept.remote_name
     live = kept.view.tools[remote_name].definition
     locked = context.locked(kept.view).get(remote_name)
     match lock_row(kept.attachment, locked, live):
@@ -27,6 +27,8 @@ def judge_by_lock(context: AssistantContext, kept: Kept, outcome: ToolOutcome) -
             outcome.operations.append(_to_lock(context, kept, live))
         case LockRow.DRIFT:
             _report_change(context, kept, live, outcome)
+        case LockRow.NOT_LOCKED if kept.moved_to is not None:
+            _hold(refresh_of(context, kept, live), HoldReason.NOT_IN_LOCK, outcome)
         case LockRow.NOT_LOCKED:
             outcome.problems.append(_not_locked(context, kept))
         case LockRow.HOLD_NOT_LOCKED:
@@ -35,6 +37,8 @@ def judge_by_lock(context: AssistantContext, kept: Kept, outcome: ToolOutcome) -
             _hold(_to_lock(context, kept, locked.definition), HoldReason.UNLIKE_LOCK, outcome)
             if live.definition_digest != kept.attachment.definition.definition_digest:
                 _report_change(context, kept, live, outcome)
+        case LockRow.KEEP if kept.moved_to is not None:
+            outcome.operations.append(_to_lock(context, kept, live))
         case _:
             pass
 

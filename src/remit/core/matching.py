@@ -2,7 +2,7 @@
 
 Decides by name, identity and origin (DESIGN.md section 4): the same name and identity is the same server; the same name at
 the same origin was updated; the same identity under a name that is no longer declared was renamed; anything else is
-another server. Where two registrations claim one declaration, or the endpoint belongs to somebody else, it says so and
+another server, unless `moved` says so. What was released is adopted by whoever declares its endpoint. Where two registrations claim one declaration, or the endpoint belongs to somebody else, it says so and
 claims nothing. Pure.
 """
 
@@ -12,6 +12,8 @@ from typing import TypeAlias, assert_never
 
 from remit.core.desired import Desired, DesiredServer
 from remit.core.identity import ServerId, identity_key_of, origin_of, server_id_of
+from remit.core.moves import Moves, resolve_moves
+from remit.core.ownership import released_workspace
 from remit.core.recorded import Recorded, RecordedServer
 
 __all__ = [
@@ -79,9 +81,14 @@ class Matching:
     unclaimed: tuple[RecordedServer, ...]
 
 
-def match_servers(desired: Desired, recorded: Recorded) -> Matching:
-    """Match all declared servers; deterministic and independent of the order of either side."""
-    index = _Index.of(desired, recorded)
+def match_servers(desired: Desired, recorded: Recorded, moves: Moves | None = None) -> Matching:
+    """Match all declared servers; deterministic and independent of the order of either side.
+
+    `moves` are those of the file where a caller has them already; what they lead to counts as the recorded state.
+    """
+    moves = moves or resolve_moves(desired, recorded)
+    index = _Index.of(desired, moves)
+    recorded = moves.recorded
     matches: dict[str, Match] = {}
     taken = set(recorded.used_server_ids)
     for server in sorted(desired.servers, key=lambda each: each.name):
@@ -100,24 +107,41 @@ class _Index:
     declared: frozenset[str]
     own: Mapping[str, RecordedServer]
     by_identity: Mapping[str, RecordedServer]
+    moved: Mapping[str, RecordedServer]
 
     @classmethod
-    def of(cls, desired: Desired, recorded: Recorded) -> "_Index":
+    def of(cls, desired: Desired, moves: Moves) -> "_Index":
+        recorded = moves.recorded
         own = {each.name: each for each in recorded.servers if each.workspace == desired.workspace}
         by_identity = {each.identity_key: each for each in recorded.servers if each.owner == desired.owner}
-        return cls(desired, frozenset(each.name for each in desired.servers), own, by_identity)
+        by_id = {each.server_id: each for each in recorded.servers}
+        moved = {name: by_id[server_id] for name, server_id in moves.servers.items()}
+        return cls(desired, frozenset(each.name for each in desired.servers), own, by_identity, moved)
+
+    def is_elsewhere(self, registration: RecordedServer) -> bool:
+        """Whether a registration is another workspace's; a released one is nobody's."""
+        return registration.workspace not in (self.desired.workspace, released_workspace(self.desired.owner))
 
 
 def _match(server: DesiredServer, index: _Index, taken: frozenset[ServerId]) -> Match:
     key = identity_key_of(server.endpoint, server.instance)
     named, same = index.own.get(server.name), index.by_identity.get(key)
+    moved = index.moved.get(server.name)
     if named is not None and named.owner != index.desired.owner:
         return ForeignOwner(server, named)
-    if same is not None and same.workspace != index.desired.workspace:
+    if same is not None and index.is_elsewhere(same):
         return RegisteredElsewhere(server, same, named)
+    if moved is not None:
+        return Known(server, moved) if same in (None, moved) else Ambiguous(server, (moved, same))
+    return _unmoved(server, index, key, taken)
+
+
+def _unmoved(server: DesiredServer, index: _Index, key: str, taken: frozenset[ServerId]) -> Match:
+    named, same = index.own.get(server.name), index.by_identity.get(key)
     if named is not None and named.identity_key == key:
         return Known(server, named)
-    renamed = same if same is not None and same.name not in index.declared else None
+    released = same is not None and same.workspace != index.desired.workspace
+    renamed = same if same is not None and (released or same.name not in index.declared) else None
     if named is not None and origin_of(named.endpoint) == origin_of(server.endpoint):
         return Known(server, named) if renamed is None else Ambiguous(server, (named, renamed))
     if renamed is not None:

@@ -48,7 +48,14 @@ class _Candidate:
 
 def judge_missing(context: AssistantContext, names: KeptNames, outcome: ToolOutcome) -> None:
     """Judge every selected tool that is not attached yet, and name those that can be."""
-    attached = {(each.server_id, each.remote_name) for each in context.attachments}
+    attached = {(each.server_id, str(each.remote_name)) for each in context.attachments}
+    # What an attachment moves to is as good as attached, and what it comes from is free again only once it has moved.
+    attached |= {
+        (view.server_id, new)
+        for view in context.views.values()
+        for old, new in view.moved.items()
+        if (view.server_id, old) in attached
+    }
     candidates: list[_Candidate] = []
     for selector, view in context.chosen().values():
         candidates += _candidates(context, selector, view, attached, outcome)

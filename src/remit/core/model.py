@@ -5,7 +5,7 @@ the meaning of an operation is written here once and nowhere assumed. Pure.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from remit.core.canonical import sha256_hex
@@ -28,6 +28,7 @@ from remit.core.operations import (
     UpdateAssistant,
     UpdateServer,
 )
+from remit.core.ownership import released_workspace
 from remit.core.recorded import Recorded, RecordedAssistant, RecordedAttachment, RecordedServer
 
 __all__ = ["apply_operations"]
@@ -45,6 +46,11 @@ class _State:
     foreign: Recorded
     used: set[ServerId]
     touched: set[str]
+    released: list[RecordedAttachment] = field(default_factory=list[RecordedAttachment])
+
+    def hand(self, reason: Reason, workspace: str) -> str:
+        """Whose a row is afterwards."""
+        return {Reason.RELEASED: released_workspace(self.owner), Reason.ADOPTED: self.workspace}.get(reason, workspace)
 
     def change(self, key: _Key, edit: Callable[[RecordedAttachment], RecordedAttachment]) -> None:
         edited = edit(self.attachments[key])
@@ -97,7 +103,7 @@ def _close(state: _State, recorded: Recorded) -> Recorded:
         ),
         attachments=tuple(
             sorted(
-                (*state.foreign.attachments, *state.attachments.values()),
+                (*state.foreign.attachments, *state.released, *state.attachments.values()),
                 key=lambda each: (each.assistant_owner, each.assistant, each.server_id, each.remote_name),
             )
         ),
@@ -113,21 +119,63 @@ def _apply(operation: Operation, state: _State) -> None:
             state.servers[server_id] = _registration(server_id, facts, state)
             state.used.add(server_id)
         case UpdateServer(server_id=server_id, after=after) | RenameServer(server_id=server_id, after=after):
-            state.servers[server_id] = _with_facts(state.servers[server_id], after)
+            found = _with_facts(state.servers[server_id], after)
+            state.servers[server_id] = replace(found, workspace=state.hand(operation.reason, found.workspace))
         case UnregisterServer(server_id=server_id):
             del state.servers[server_id]
-        case CreateAssistant(assistant=name, permissions=permissions):
+        case CreateAssistant(assistant=name, permissions=permissions, protect=protect):
             state.assistants[name] = RecordedAssistant(
-                owner=state.owner, workspace=state.workspace, name=name, permissions=permissions
+                owner=state.owner, workspace=state.workspace, name=name, permissions=permissions, protect=protect
             )
             state.touched.add(name)
-        case UpdateAssistant(assistant=name, after=permissions):
-            state.assistants[name] = replace(state.assistants[name], permissions=permissions)
-            state.touched.add(name)
+        case UpdateAssistant():
+            _update_assistant(operation, state)
         case DeleteAssistant(assistant=name):
             del state.assistants[name]
         case _:
             assert_never(operation)
+
+
+def _update_assistant(operation: UpdateAssistant, state: _State) -> None:
+    before, after = operation.assistant, operation.name_after
+    found = state.assistants.pop(before)
+    state.assistants[after] = replace(
+        found,
+        name=after,
+        permissions=operation.after,
+        protect=operation.protect_after,
+        workspace=state.hand(operation.reason, found.workspace),
+    )
+    state.touched.add(after)
+    if before != after:
+        for key in [each for each in state.attachments if each[0] == before]:
+            state.attachments[after, key[1], key[2]] = replace(state.attachments.pop(key), assistant=after)
+        moved = [
+            replace(each, assistant=after) if _is_of(each, before, state) else each
+            for each in state.foreign.attachments
+        ]
+        state.foreign = replace(state.foreign, attachments=tuple(moved))
+
+
+def _is_of(each: RecordedAttachment, assistant: str, state: _State) -> bool:
+    return each.assistant_owner == state.owner and each.assistant == assistant
+
+
+def _hand_over(key: _Key, reason: Reason, state: _State) -> None:
+    """Take an attachment in, or let it go: it stays as it is and another workspace owns it."""
+    if reason is Reason.RELEASED:
+        state.change(key, lambda each: replace(each, workspace=released_workspace(state.owner)))
+        state.released.append(state.attachments.pop(key))
+        return
+    mine = [each for each in state.foreign.attachments if _key_of(each, state) == key]
+    others = tuple(each for each in state.foreign.attachments if each not in mine)
+    state.foreign = replace(state.foreign, attachments=others)
+    state.attachments[key] = mine[0]
+    state.change(key, lambda each: replace(each, workspace=state.workspace))
+
+
+def _key_of(each: RecordedAttachment, state: _State) -> _Key | None:
+    return (each.assistant, each.server_id, each.remote_name) if each.assistant_owner == state.owner else None
 
 
 def _apply_to_tool(operation: Attach | Detach | Refresh | SetEnvelope | RenameAlias, state: _State) -> None:
@@ -140,11 +188,16 @@ def _apply_to_tool(operation: Attach | Detach | Refresh | SetEnvelope | RenameAl
         case Detach():
             del state.attachments[key]
             state.touched.add(tool.assistant)
-        case Refresh(after=after):
+        case Refresh(reason=(Reason.RELEASED | Reason.ADOPTED) as reason):
+            _hand_over(key, reason, state)
+        case Refresh(after=after, moved_to=moved_to):
             repaired = operation.reason is Reason.DATABASE_DRIFT
             state.change(
                 key, lambda each: _with_function(each, tool.provider_name if repaired else each.provider_name, after)
             )
+            if moved_to is not None:
+                moved = replace(state.attachments.pop(key), remote_name=moved_to)
+                state.attachments[tool.assistant, tool.server_id, moved_to] = moved
         case SetEnvelope(after=envelope):
             state.change(key, lambda each: replace(each, envelope=envelope))
         case RenameAlias(after=name):
@@ -174,6 +227,7 @@ def _with_facts(registration: RecordedServer, facts: ServerFacts) -> RecordedSer
         instance=facts.instance,
         connection=facts.connection,
         enabled=facts.enabled,
+        protect=facts.protect,
     )
 
 

@@ -16,6 +16,7 @@ from remit.core.envelope import Direction, Envelope
 from remit.core.identity import CanonicalId, Endpoint, ProviderName, RemoteName, ServerId
 
 __all__ = [
+    "FROM_THE_ROWS",
     "Attach",
     "Change",
     "ChangeClass",
@@ -86,6 +87,13 @@ class Reason(StrEnum):
     ENDPOINT_CHANGED = "endpoint_changed"
     NAME_CHANGED = "name_changed"
     FIELDS_CHANGED = "fields_changed"
+    MOVED = "moved"
+    RELEASED = "released"
+    ADOPTED = "adopted"
+
+
+FROM_THE_ROWS = frozenset({Reason.DATABASE_DRIFT, Reason.RELEASED, Reason.ADOPTED})
+"""Reasons of a refresh that brings nothing a server said: what is recorded is written again, or changes hands."""
 
 
 class ChangeClass(StrEnum):
@@ -168,6 +176,7 @@ class ServerFacts:
     instance: str | None
     connection: Connection
     enabled: bool
+    protect: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +211,8 @@ class Detach(_Operation):
 class Refresh(_Operation):
     """Replace an attachment's definition; the alias stays. `before` is what is recorded, `after` what comes into force.
 
-    With reason `database_drift` the function and provenance are written anew from `after`.
+    With reason `database_drift` the function and provenance are written anew from `after`. With `moved_to` the attachment
+    goes on under another remote name of its server. With reason `released` or `adopted` it only changes hands.
     """
 
     op: ClassVar[OpName] = OpName.REFRESH
@@ -211,6 +221,7 @@ class Refresh(_Operation):
     after: Definition
     changes: tuple[Change, ...]
     classes: frozenset[ChangeClass]
+    moved_to: RemoteName | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,7 +255,10 @@ class RegisterServer(_Operation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateServer(_Operation):
-    """Change a registration's endpoint or connection; id, attachments and aliases stay."""
+    """Change a registration's endpoint or connection; id, attachments and aliases stay.
+
+    With reason `released` or `adopted` it only changes hands, as does a renamed one with `adopted`.
+    """
 
     op: ClassVar[OpName] = OpName.UPDATE_SERVER
     server_id: ServerId
@@ -280,16 +294,25 @@ class CreateAssistant(_Operation):
     op: ClassVar[OpName] = OpName.CREATE_ASSISTANT
     assistant: str
     permissions: tuple[str, ...]
+    protect: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateAssistant(_Operation):
-    """Change an assistant's own fields."""
+    """Change an assistant's own fields: its permissions, whether it is protected, and with `renamed_to` its name."""
 
     op: ClassVar[OpName] = OpName.UPDATE_ASSISTANT
     assistant: str
     before: tuple[str, ...]
     after: tuple[str, ...]
+    protect_before: bool = False
+    protect_after: bool = False
+    renamed_to: str | None = None
+
+    @property
+    def name_after(self) -> str:
+        """What the assistant is called afterwards."""
+        return self.renamed_to or self.assistant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,6 +322,7 @@ class DeleteAssistant(_Operation):
     op: ClassVar[OpName] = OpName.DELETE_ASSISTANT
     assistant: str
     permissions: tuple[str, ...]
+    protect: bool = False
 
 
 ToolOperation: TypeAlias = Attach | Detach | Refresh | SetEnvelope | RenameAlias

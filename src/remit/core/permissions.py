@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from remit.core.addresses import assistant_address
 from remit.core.desired import Desired
 from remit.core.diagnostics import Diagnostic, Severity
+from remit.core.ownership import released_workspace
 from remit.core.recorded import Recorded
 
 __all__ = ["judge_permissions"]
@@ -23,7 +24,7 @@ def judge_permissions(
     others = {
         each.name: each
         for each in recorded.assistants
-        if each.owner == desired.owner and each.workspace != desired.workspace
+        if each.owner == desired.owner and each.workspace not in (desired.workspace, released_workspace(desired.owner))
     }
     for assistant in desired.assistants:
         elsewhere = others.get(assistant.name)

@@ -12,6 +12,7 @@ from remit.core.operations import Operation
 __all__ = [
     "LOCK_MISSING",
     "SAFEGUARD_CODES",
+    "STANDING_VETOES",
     "Deferred",
     "DeferredReason",
     "Drift",
@@ -26,9 +27,24 @@ LOCK_MISSING = "lock-missing"
 """The safeguard that no flag lifts: a workspace that was planned by a lock is planned without one."""
 
 SAFEGUARD_CODES = frozenset(
-    {"too-many-detaches", "assistant-emptied", "desired-emptied", "files-vanished", LOCK_MISSING}
+    {
+        "too-many-detaches",
+        "assistant-emptied",
+        "desired-emptied",
+        "files-vanished",
+        "protected",
+        "moved-ambiguous",
+        "moved-elsewhere",
+        "bound-elsewhere",
+        "older-commit",
+        LOCK_MISSING,
+    }
 )
 """Problems that veto the whole apply (exit code 3)."""
+
+
+STANDING_VETOES = frozenset({LOCK_MISSING, "moved-ambiguous", "moved-elsewhere", "bound-elsewhere", "older-commit"})
+"""Those that are there whatever of a plan was approved, as they are about where it comes from."""
 
 
 class HoldReason(StrEnum):
@@ -78,6 +94,7 @@ class DeferredReason(StrEnum):
     UNREACHABLE = "unreachable"
     DISABLED = "disabled"
     NOT_ASKED = "not_asked"
+    UNTRUSTED = "untrusted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -110,7 +127,8 @@ class Unmanaged:
 class Plan:
     """The outcome of comparing desired, recorded and live.
 
-    `complete` is false where an enabled declared server has no listing or a selection stayed unresolved.
+    `complete` is false where an enabled declared server has no listing or a selection stayed unresolved. `moved_workspace`
+    is the name that the workspace is recorded under, where the file moves it to another one.
     """
 
     workspace: str
@@ -123,6 +141,12 @@ class Plan:
     unmanaged: Unmanaged
     unchanged: int
     complete: bool
+    moved_workspace: str | None = None
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether an apply has anything to do."""
+        return bool(self.operations) or self.moved_workspace is not None
 
     @property
     def vetoes(self) -> tuple[Diagnostic, ...]:

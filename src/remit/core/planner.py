@@ -5,7 +5,7 @@ may run, look at the outcome. The result depends on its arguments alone, not on 
 What it does not decide: how states are read, and how operations are carried out. Pure.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from remit.core.acceptance import Acceptance, Unsettled, settle
@@ -14,7 +14,7 @@ from remit.core.aliases import folded_reserved
 from remit.core.assistant_context import AssistantContext, ToolOutcome
 from remit.core.assistants import judge_assistants
 from remit.core.contributing import judge_files
-from remit.core.desired import Desired, LockUse
+from remit.core.desired import Desired, DesiredAssistant, LockUse
 from remit.core.diagnostics import Diagnostic, Severity
 from remit.core.identity import ServerId
 from remit.core.kept import judge_attachments
@@ -22,13 +22,27 @@ from remit.core.live import Listed, Live, Skipped, SkipReason
 from remit.core.lock import Lock, LockedByServer
 from remit.core.matching import Known, Matching, Unknown, match_servers
 from remit.core.missing import judge_missing
-from remit.core.operations import Attach, Operation, OpName, Reason
+from remit.core.moves import Moves, occupied_tools, resolve_moves, tool_notes
+from remit.core.operations import (
+    FROM_THE_ROWS,
+    Attach,
+    Detach,
+    Operation,
+    OpName,
+    Reason,
+    Refresh,
+    UpdateAssistant,
+)
+from remit.core.ownership import released_workspace
 from remit.core.permissions import judge_permissions
 from remit.core.plan import LOCK_MISSING, SAFEGUARD_CODES, Plan, Unmanaged
 from remit.core.ports import DefinitionDiff
 from remit.core.recorded import Recorded, RecordedAttachment
+from remit.core.removals import removal_problems
 from remit.core.safeguards import judge_outcome
+from remit.core.selector import Selector
 from remit.core.servers import judge_servers
+from remit.core.suggestions import rename_notes
 from remit.core.views import ServerView, as_locked, view_of
 
 __all__ = ["PlanRequest", "make_plan"]
@@ -39,8 +53,8 @@ class PlanRequest:
     """What comes with a plan beside the three states.
 
     `accept` lets live operations through, `allow_detach` is the exact number of detaches that was agreed to, `scope` the
-    server names that the plan is limited to (None: all), `lock` what was approved where a lock is kept. With `offline` no
-    server was asked, and each counts as offering what the lock approves. `allow_missing` names files that may be gone.
+    server names that the plan is limited to (None: all), `lock` what was approved where a lock is kept: a server that was
+    left alone on purpose (`live.AS_LOCKED`) counts as offering that. `allow_missing` names files that may be gone.
     """
 
     diff: DefinitionDiff
@@ -48,18 +62,27 @@ class PlanRequest:
     allow_detach: int | None = None
     scope: frozenset[str] | None = None
     lock: Lock | None = None
-    offline: bool = False
     allow_missing: frozenset[str] = frozenset()
 
 
 def make_plan(desired: Desired, recorded: Recorded, live: Live, request: PlanRequest) -> Plan:
     """Compare the three states. `live` has an observation for every declared server."""
-    stranger = _foreign_workspace(desired, recorded)
-    if stranger is not None:
-        return _refused(desired, recorded, stranger)
-    matching = match_servers(desired, recorded)
-    servers = judge_servers(desired, recorded, matching, request.scope)
-    views = _views(desired, matching, live, servers.blocked, request.scope)
+    moves = resolve_moves(desired, recorded)
+    matching = match_servers(desired, recorded, moves)
+    refusals = [
+        *_foreign_workspace(desired, moves.recorded),
+        *moves.problems,
+        *occupied_tools(desired, moves.recorded, _declared_names(matching)),
+    ]
+    if refusals:
+        return _refused(desired, moves.recorded, refusals)
+    return _planned(desired, moves, matching, live, request)
+
+
+def _planned(desired: Desired, moves: Moves, matching: Matching, live: Live, request: PlanRequest) -> Plan:
+    recorded = moves.recorded
+    servers = judge_servers(desired, recorded, matching, request.scope, moves)
+    views = _views(desired, matching, moves, live, servers.blocked, request.scope)
     tools = ToolOutcome()
     contexts = tuple(_contexts(desired, recorded, matching, views, request))
     for context in contexts:
@@ -67,7 +90,8 @@ def make_plan(desired: Desired, recorded: Recorded, live: Live, request: PlanReq
         judge_missing(context, names, tools)
     attaching = frozenset(each.tool.assistant for each in tools.operations if isinstance(each, Attach))
     keeping = frozenset(context.name for context in contexts if context.protected)
-    assistants = judge_assistants(desired, recorded, keeping, None if request.scope is None else attaching)
+    needed = None if request.scope is None else attaching
+    assistants = judge_assistants(desired, recorded, keeping, needed, moves.assistants)
     settled = settle(
         [*servers.operations, *tools.operations, *assistants],
         request.accept,
@@ -88,6 +112,7 @@ def make_plan(desired: Desired, recorded: Recorded, live: Live, request: PlanReq
     problems += _missing_lock(desired, recorded, request)
     due = [*settled.operations, *(each.operation for each in settled.held)]
     problems += judge_files(due, desired, recorded, request.allow_missing)
+    problems += [*moves.notes, *_remarks(desired, recorded, matching, due)]
     return Plan(
         workspace=desired.workspace,
         owner=desired.owner,
@@ -98,9 +123,27 @@ def make_plan(desired: Desired, recorded: Recorded, live: Live, request: PlanReq
         deferred=tuple(sorted(tools.deferred)),
         unmanaged=_unmanaged(desired, recorded),
         unchanged=tools.unchanged,
-        complete=_complete((() if request.offline else views.values()), problems)
-        and not (request.offline and tools.deferred),
+        complete=_complete(views, tools, problems, locked=_lock_in_force(desired, request) is not None),
+        moved_workspace=moves.workspace,
     )
+
+
+def _remarks(
+    desired: Desired, recorded: Recorded, matching: Matching, due: Sequence[Operation]
+) -> Iterator[Diagnostic]:
+    names = {**{each.server_id: each.name for each in recorded.servers}, **_declared_names(matching)}
+    let_go = {
+        address_of(each)
+        for each in due
+        if isinstance(each, Detach) or (isinstance(each, Refresh) and each.reason is Reason.RELEASED)
+    }
+    yield from tool_notes(desired, recorded, names)
+    yield from removal_problems(desired, recorded, names, let_go)
+    yield from rename_notes(due)
+
+
+def _declared_names(matching: Matching) -> dict[ServerId, str]:
+    return {match.registration.server_id: name for name, match in matching.matches.items() if isinstance(match, Known)}
 
 
 # --- states, arranged --------------------------------------------------------------------------------------------------
@@ -117,7 +160,12 @@ def _replaced(matching: Matching) -> dict[ServerId, ServerId]:
 
 
 def _views(
-    desired: Desired, matching: Matching, live: Live, blocked: Iterable[str], scope: frozenset[str] | None
+    desired: Desired,
+    matching: Matching,
+    moves: Moves,
+    live: Live,
+    blocked: Iterable[str],
+    scope: frozenset[str] | None,
 ) -> dict[str, ServerView]:
     reserved = _reserved(desired)
     left_out = set(blocked)
@@ -129,7 +177,7 @@ def _views(
             continue
         server_id = match.registration.server_id if isinstance(match, Known) else match.server_id
         observation = live.get(server.name, Skipped(SkipReason.NEVER_LISTED))
-        views[server.name] = view_of(server, server_id, observation, reserved)
+        views[server.name] = view_of(server, server_id, observation, reserved, moves.tools.get(server.name))
     return views
 
 
@@ -154,7 +202,9 @@ def _contexts(
     functions = {each.name: each.foreign_functions for each in recorded.assistants if each.owner == desired.owner}
     reserved, lock = _reserved(desired), _lock_in_force(desired, request)
     for name in sorted({*declared, *own}):
-        attachments = own.get(name, ())
+        adopted = _adopted(foreign.get(name, ()), declared.get(name), views, desired)
+        attachments = [*own.get(name, ()), *adopted]
+        others = [each for each in foreign.get(name, ()) if each not in adopted]
         locked = None if lock is None else lock.of_assistant(name)
         yield AssistantContext(
             desired=desired,
@@ -163,13 +213,33 @@ def _contexts(
             attachments=[each for each in attachments if each.server_id in judged],
             protected=[each for each in attachments if each.server_id not in judged],
             overlooked=sum(_is_out_of_scope(names.get(each.server_id), request.scope) for each in attachments),
-            views=_seen_by(views, locked, reserved) if request.offline and locked is not None else views,
+            views=views if locked is None else _seen_by(views, locked, reserved),
             names=names,
-            fixed=_fixed_names(foreign.get(name, ()), functions.get(name, ()), names),
+            fixed=_fixed_names(others, functions.get(name, ()), names),
             reserved=reserved,
             diff=request.diff,
             lock=locked,
         )
+
+
+def _adopted(
+    foreign: Iterable[RecordedAttachment],
+    assistant: DesiredAssistant | None,
+    views: Mapping[str, ServerView],
+    desired: Desired,
+) -> list[RecordedAttachment]:
+    """What was released and the file selects now."""
+    released = [each for each in foreign if each.workspace == released_workspace(desired.owner)]
+    if not released or assistant is None:
+        return []
+    wanted = {
+        view.server_id: Selector.of(selection)
+        for selection in assistant.selections
+        if (view := views.get(selection.server)) is not None
+    }
+    return [
+        each for each in released if each.server_id in wanted and wanted[each.server_id].pattern_for(each.remote_name)
+    ]
 
 
 def _lock_in_force(desired: Desired, request: PlanRequest) -> Lock | None:
@@ -248,10 +318,20 @@ _RANK = {
 """The order in which operations are carried out keeps every constraint at every step (DESIGN.md section 7, apply)."""
 
 
+_FIRST = frozenset({Reason.MOVED, Reason.ADOPTED})
+
+
 def _order(operation: Operation) -> tuple[int, str, str, str]:
     # A renamed tool's function is written from its recorded definition, so a damaged one is mended before that.
-    op = OpName.DETACH if operation.reason is Reason.DATABASE_DRIFT else operation.op
-    return _RANK[op], address_of(operation), operation.origin, operation.reason
+    op = OpName.DETACH if isinstance(operation, Refresh) and operation.reason in FROM_THE_ROWS else operation.op
+    rank = 2 * _RANK[op]
+    if isinstance(operation, UpdateAssistant) and operation.reason in _FIRST:
+        # Whatever else is done to it is done under its new name, and by its new owner.
+        rank = 2 * _RANK[OpName.CREATE_ASSISTANT] + (operation.reason is Reason.ADOPTED)
+    elif isinstance(operation, Refresh) and operation.moved_to is not None:
+        # The others speak of the tool by the name that it has until then.
+        rank = 2 * _RANK[OpName.SET_ENVELOPE] + 1
+    return rank, address_of(operation), operation.origin, operation.reason
 
 
 def _problem_order(problem: Diagnostic) -> tuple[object, ...]:
@@ -274,8 +354,17 @@ def _idle_policies(views: Iterable[ServerView]) -> Iterator[Diagnostic]:
             )
 
 
-def _complete(views: Iterable[ServerView], problems: Iterable[Diagnostic]) -> bool:
-    listed = all(isinstance(view.observation, Listed) for view in views if view.server.enabled)
+def _complete(
+    views: Mapping[str, ServerView], tools: ToolOutcome, problems: Iterable[Diagnostic], *, locked: bool
+) -> bool:
+    left_alone = {name for name, view in views.items() if locked and view.as_locked}
+    listed = all(
+        isinstance(view.observation, Listed)
+        for name, view in views.items()
+        if view.server.enabled and name not in left_alone
+    )
+    # What the lock does not know of such a server nobody knows.
+    listed = listed and not any(each.server in left_alone for each in tools.deferred)
     resolved = all(problem.severity is not Severity.ERROR or problem.code in SAFEGUARD_CODES for problem in problems)
     return listed and resolved
 
@@ -289,11 +378,11 @@ def _unmanaged(desired: Desired, recorded: Recorded) -> Unmanaged:
     )
 
 
-def _foreign_workspace(desired: Desired, recorded: Recorded) -> Diagnostic | None:
+def _foreign_workspace(desired: Desired, recorded: Recorded) -> Iterator[Diagnostic]:
     known = recorded.workspaces.get(desired.workspace)
     if known is None or known.owner == desired.owner:
-        return None
-    return Diagnostic(
+        return
+    yield Diagnostic(
         code="not-owner",
         message=f"workspace {desired.workspace!r} belongs to {known.owner!r}, this file to {desired.owner!r}",
         address=f"workspace.{desired.workspace}",
@@ -313,14 +402,14 @@ def _missing_lock(desired: Desired, recorded: Recorded, request: PlanRequest) ->
         )
 
 
-def _refused(desired: Desired, recorded: Recorded, problem: Diagnostic) -> Plan:
+def _refused(desired: Desired, recorded: Recorded, problems: Iterable[Diagnostic]) -> Plan:
     own = sum(each.workspace == desired.workspace for each in recorded.attachments)
     return Plan(
         workspace=desired.workspace,
         owner=desired.owner,
         operations=(),
         held=(),
-        problems=(problem,),
+        problems=tuple(sorted(problems, key=_problem_order)),
         drift=(),
         deferred=(),
         unmanaged=_unmanaged(desired, recorded),

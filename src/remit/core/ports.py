@@ -92,6 +92,10 @@ class WorkspaceTransaction(Protocol):
         """Carry out operations in the order that keeps every constraint; a failed assistant costs the others nothing."""
         ...
 
+    def move_workspace(self, before: str) -> None:
+        """Take over everything of a workspace that this one was called before; nothing where there is none."""
+        ...
+
     def keep_listing(self, server_id: ServerId, listed: Listed) -> None:
         """Keep a listing as the registration's last good one, with its time and era."""
         ...

@@ -43,6 +43,7 @@ class RecordedServer:
     instance: str | None = None
     connection: Connection = field(default_factory=Connection)
     enabled: bool = True
+    protect: bool = False
     era: str | None = None
     last_good: LastGood | None = None
 
@@ -60,6 +61,7 @@ class RecordedAssistant:
     workspace: str
     name: str
     permissions: tuple[str, ...] = ()
+    protect: bool = False
     revision: int = 0
     foreign_functions: tuple[str, ...] = ()
 
@@ -132,7 +134,8 @@ class WorkspaceRecord:
     """A workspace's own row: who owns it, which database line it belongs to, and how many applies changed it.
 
     `lock_used` says that it was once applied by a lock. `files` are the ones that declared it at the last apply
-    (`Desired.contributors`); empty where none was kept.
+    (`Desired.contributors`); empty where none was kept. `source` is the repository and path that it is bound to, `commit`
+    the one that its last apply was made from; None where nobody could tell.
     """
 
     name: str
@@ -141,6 +144,8 @@ class WorkspaceRecord:
     serial: int
     lock_used: bool = False
     files: tuple[str, ...] = ()
+    source: str | None = None
+    commit: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,17 +2,22 @@
 
 Decides by outcome, not by cause (DESIGN.md section 6): more detaches than max(3, 30 %) of a server's, an assistant's or
 the workspace's attachments; an assistant left without tools; a desired state that became empty. `--allow-detach N` with
-exactly the planned number is the only way through, so that a plan that changed since is refused again. Pure.
+exactly the planned number is one way through, so that a plan that changed since is refused again; an address under `removed`
+is the other, for that address alone. What is protected is core/protection.py's. Pure.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from remit.core.addresses import assistant_address, server_address
 from remit.core.desired import Desired
 from remit.core.diagnostics import Diagnostic
+from remit.core.moves import as_declared
 from remit.core.operations import Attach, Detach, Operation
+from remit.core.protection import judge_protected
 from remit.core.recorded import Recorded, RecordedAttachment
+from remit.core.removals import covered_detaches
+from remit.core.subjects import ServerSubject
 
 __all__ = ["MAX_SHARE_PERCENT", "MIN_LIMIT", "judge_outcome"]
 
@@ -28,14 +33,30 @@ def judge_outcome(
 ) -> tuple[Diagnostic, ...]:
     """The refusals of a plan's operations; none where `allow_detach` is exactly the number of its detaches."""
     detaches = [each for each in operations if isinstance(each, Detach)]
-    if allow_detach == len(detaches):
-        return ()
+    recorded = as_declared(desired, recorded)
     own = [each for each in recorded.attachments if each.workspace == desired.workspace]
+    refusals = [*judge_protected(operations, desired, recorded, own)]
+    if allow_detach == len(detaches):
+        return tuple(refusals)
     way = f"if that is meant, run again with --allow-detach {len(detaches)}"
     if allow_detach is not None:
         way = f"--allow-detach {allow_detach} was given, {len(detaches)} would be detached; {way}"
-    refusals = [*_emptied_desired(desired, recorded, own, way), *_too_many(detaches, desired.workspace, own, way)]
-    return (*refusals, *_emptied_assistants(operations, own, way))
+    covered = covered_detaches(desired, detaches)
+    asked = [each for at, each in enumerate(detaches) if at not in covered]
+    if not _is_all_named(desired, recorded, own, covered):
+        refusals += _emptied_desired(desired, recorded, own, way)
+    refusals += _too_many(asked, desired.workspace, own, way)
+    named = {each.tool.assistant for each in detaches} - {each.tool.assistant for each in asked}
+    return (*refusals, *_emptied_assistants(operations, own, way, named))
+
+
+def _is_all_named(
+    desired: Desired, recorded: Recorded, own: Sequence[RecordedAttachment], covered: Collection[int]
+) -> bool:
+    """Whether a file that asks for nothing names everything that goes."""
+    named = {each.subject for each in desired.removed}
+    servers = (each for each in recorded.servers if each.workspace == desired.workspace)
+    return all(ServerSubject(each.name) in named for each in servers) and len(covered) == len(own)
 
 
 def _emptied_desired(
@@ -90,14 +111,15 @@ def _shares(
 
 
 def _emptied_assistants(
-    operations: Sequence[Operation], own: Sequence[RecordedAttachment], way: str
+    operations: Sequence[Operation], own: Sequence[RecordedAttachment], way: str, named: Collection[str]
 ) -> Iterator[Diagnostic]:
+    """An assistant of which every detach was `named` may go empty: whoever wrote that knows what it loses."""
     left = Counter(each.assistant for each in own)
     before = dict(left)
     left.update(each.tool.assistant for each in operations if isinstance(each, Attach))
     left.subtract(each.tool.assistant for each in operations if isinstance(each, Detach))
     for name, had in sorted(before.items()):
-        if left[name] <= 0:
+        if left[name] <= 0 and name not in named:
             yield Diagnostic(
                 code="assistant-emptied",
                 message=f"assistant {name} would lose all of its {had} tools"

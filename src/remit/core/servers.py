@@ -18,11 +18,13 @@ from remit.core.desired import (
     Desired,
     DesiredServer,
     PrivateKeyJwtAuth,
+    Removal,
     Tls,
 )
 from remit.core.diagnostics import Diagnostic
 from remit.core.identity import Endpoint, HttpEndpoint, StdioEndpoint, display_endpoint
 from remit.core.matching import Ambiguous, ForeignOwner, Known, Match, Matching, RegisteredElsewhere, Unknown
+from remit.core.moves import Moves
 from remit.core.operations import (
     Change,
     Operation,
@@ -36,6 +38,8 @@ from remit.core.operations import (
     UpdateServer,
 )
 from remit.core.recorded import Recorded, RecordedServer
+from remit.core.removals import kept_removal
+from remit.core.subjects import ServerSubject
 from remit.core.vacancy import taken_problem, users_elsewhere, waiting_servers
 
 __all__ = ["ServerOutcome", "facts_document", "facts_of", "judge_servers"]
@@ -51,10 +55,15 @@ class ServerOutcome:
 
 
 def judge_servers(
-    desired: Desired, recorded: Recorded, matching: Matching, scope: frozenset[str] | None
+    desired: Desired,
+    recorded: Recorded,
+    matching: Matching,
+    scope: frozenset[str] | None,
+    moves: Moves | None = None,
 ) -> ServerOutcome:
     """All server operations and problems of servers in `scope` (None: all), by declared or recorded name."""
     outcome = ServerOutcome()
+    moved = frozenset(() if moves is None else moves.servers)
     waiting = waiting_servers(matching, recorded, scope)
     left = {each.name: each for each in matching.unclaimed}
     for name, match in matching.matches.items():
@@ -66,14 +75,30 @@ def judge_servers(
         if problem is not None:
             outcome.problems.append(problem)
         if name not in waiting:
-            outcome.operations.extend(_operations(match, left.get(name)))
+            outcome.operations.extend(_operations(match, left.get(name), desired.workspace, moved=name in moved))
     for registration in matching.unclaimed:
         if scope is None or registration.name in scope:
-            _leave(registration, recorded, outcome, stays=registration.name in waiting)
+            removal = kept_removal(desired, ServerSubject(registration.name))
+            if removal is not None:
+                outcome.operations.append(_released(registration, removal))
+            else:
+                _leave(registration, recorded, outcome, stays=registration.name in waiting)
     return outcome
 
 
-def _operations(match: Match, replaced: RecordedServer | None) -> Iterator[Operation]:
+def _released(registration: RecordedServer, removal: Removal) -> UpdateServer:
+    facts = facts_of(registration)
+    return UpdateServer(
+        server_id=registration.server_id,
+        before=facts,
+        after=facts,
+        changes=(Change(path=("workspace",), before=registration.workspace),),
+        reason=Reason.RELEASED,
+        source=removal.source,
+    )
+
+
+def _operations(match: Match, replaced: RecordedServer | None, workspace: str, *, moved: bool) -> Iterator[Operation]:
     match match:
         case Unknown(server=server, server_id=server_id):
             yield RegisterServer(
@@ -84,7 +109,7 @@ def _operations(match: Match, replaced: RecordedServer | None) -> Iterator[Opera
                 source=server.source,
             )
         case Known(server=server, registration=registration):
-            yield from _changed(server, registration, replaced)
+            yield from _changed(server, registration, replaced, workspace, moved=moved)
         case Ambiguous() | RegisteredElsewhere() | ForeignOwner():
             return
         case _:
@@ -99,32 +124,35 @@ def _replacement(replaced: RecordedServer | None, server: DesiredServer) -> tupl
 
 
 def _changed(
-    server: DesiredServer, registration: RecordedServer, replaced: RecordedServer | None
+    server: DesiredServer, registration: RecordedServer, replaced: RecordedServer | None, workspace: str, *, moved: bool
 ) -> Iterator[Operation]:
-    before, after = facts_of(registration), _declared(server)
-    if before == after:
+    before, after, adopted = facts_of(registration), _declared(server), registration.workspace != workspace
+    if before == after and not adopted:
         return
-    changes = _changes(facts_document(before), facts_document(after))
+    elsewhere = before.endpoint != after.endpoint or before.instance != after.instance
+    change = (Change(path=("workspace",), after=workspace),) if adopted else ()
+    changes = (*_changes(facts_document(before), facts_document(after)), *change)
+    risk = Risk(RiskCode.ENDPOINT_CHANGE, f"{display_endpoint(before.endpoint)} -> {display_endpoint(after.endpoint)}")
+    risks = (risk,) if elsewhere else ()
     if before.name != after.name:
         yield RenameServer(
             server_id=registration.server_id,
             before=before,
             after=after,
             changes=changes,
-            reason=Reason.NAME_CHANGED,
-            risks=_replacement(replaced, server),
+            reason=Reason.ADOPTED if adopted else Reason.MOVED if moved else Reason.NAME_CHANGED,
+            risks=(*risks, *_replacement(replaced, server)),
             source=server.source,
         )
         return
-    moved = before.endpoint != after.endpoint or before.instance != after.instance
-    risk = Risk(RiskCode.ENDPOINT_CHANGE, f"{display_endpoint(before.endpoint)} -> {display_endpoint(after.endpoint)}")
+    changed = Reason.ENDPOINT_CHANGED if elsewhere else Reason.CONNECTION_CHANGED
     yield UpdateServer(
         server_id=registration.server_id,
         before=before,
         after=after,
         changes=changes,
-        reason=Reason.ENDPOINT_CHANGED if moved else Reason.CONNECTION_CHANGED,
-        risks=(risk,) if moved else (),
+        reason=Reason.ADOPTED if adopted else changed,
+        risks=risks,
         source=server.source,
     )
 
@@ -191,6 +219,7 @@ def _declared(server: DesiredServer) -> ServerFacts:
         instance=server.instance,
         connection=server.connection,
         enabled=server.enabled,
+        protect=server.protect is not None,
     )
 
 
@@ -203,6 +232,7 @@ def facts_of(registration: RecordedServer) -> ServerFacts:
         instance=registration.instance,
         connection=registration.connection,
         enabled=registration.enabled,
+        protect=registration.protect,
     )
 
 
@@ -214,6 +244,7 @@ def facts_document(facts: ServerFacts) -> dict[str, Json]:
         **_endpoint_document(facts.endpoint),
         "instance": facts.instance,
         "enabled": facts.enabled,
+        "protect": facts.protect,
         **_connection_document(facts.connection),
     }
 

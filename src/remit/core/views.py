@@ -4,15 +4,15 @@ Decides how an observation reads for one tool (core/table.py's `Seen`) and which
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from remit.core.aliases import base_names
 from remit.core.desired import Desired, DesiredServer
 from remit.core.diagnostics import Source
-from remit.core.envelope import Envelope, EnvelopePatch, resolve_envelope
+from remit.core.envelope import Envelope, EnvelopePatch, resolve_envelope, strictest
 from remit.core.identity import ProviderName, RemoteName, ServerId
-from remit.core.live import Listed, ListedTool, Observation, Quarantine, Skipped, SkipReason, Unreachable
+from remit.core.live import AS_LOCKED, Listed, ListedTool, Observation, Quarantine, Skipped, SkipReason, Unreachable
 from remit.core.lock import LockedTool
 from remit.core.recorded import RecordedAttachment
 from remit.core.table import Seen
@@ -26,6 +26,9 @@ _SKIPPED = {
     SkipReason.DISABLED: "disabled by the file",
     SkipReason.NOT_REQUESTED: "left out of this run",
     SkipReason.OFFLINE: "not asked: planned offline, and the lock does not know it",
+    SkipReason.UNTRUSTED_ENTRY: "not asked: its entry is not the one that was applied",
+    SkipReason.UNTRUSTED_FILES: "not asked: it would run or read files that the branch may have changed",
+    SkipReason.UNTRUSTED_DATABASE: "not asked: no database outside the checkout says what was applied",
 }
 
 
@@ -33,7 +36,8 @@ _SKIPPED = {
 class ServerView:
     """A declared server with its resolved id and its observation, indexed by remote name.
 
-    Without a listing there are tools only offline: those that a lock approves.
+    Without a listing there are tools only where `as_locked` holds: those that a lock approves. `moved` leads from old names
+    of its tools to new ones.
     """
 
     server: DesiredServer
@@ -42,6 +46,12 @@ class ServerView:
     tools: Mapping[str, ListedTool]
     quarantined: Mapping[str, Quarantine]
     aliases: Mapping[str, ProviderName]
+    moved: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def as_locked(self) -> bool:
+        """Whether the server was left alone on purpose and counts as offering what the lock approves."""
+        return isinstance(self.observation, Skipped) and self.observation.reason in AS_LOCKED
 
     @property
     def is_listed(self) -> bool:
@@ -63,7 +73,18 @@ class ServerView:
         return Seen.SAME if same else Seen.OTHER
 
     def envelope(self, remote_name: str, desired: Desired) -> Envelope:
-        """The policy of a tool: tool entry, server, default, built-in."""
+        """The policy of a tool: tool entry, server, default, built-in.
+
+        Where the file still has an entry for the name that the tool had, nothing is looser than that: whoever moves a tool
+        may forget to move its policy.
+        """
+        envelope = self._envelope(remote_name, desired)
+        for old, new in self.moved.items():
+            if new == remote_name and old in self.server.tools:
+                envelope = strictest(envelope, self._envelope(old, desired))
+        return envelope
+
+    def _envelope(self, remote_name: str, desired: Desired) -> Envelope:
         entry = self.server.tools.get(remote_name)
         patch = _NOTHING_SAID if entry is None else entry.patch
         return resolve_envelope(patch, self.server.envelope, desired.default_envelope)
@@ -77,9 +98,13 @@ class ServerView:
 
 
 def view_of(
-    server: DesiredServer, server_id: ServerId, observation: Observation, reserved: frozenset[str]
+    server: DesiredServer,
+    server_id: ServerId,
+    observation: Observation,
+    reserved: frozenset[str],
+    moved: Mapping[str, str] | None = None,
 ) -> ServerView:
-    """Index one observation. `reserved` holds folded names."""
+    """Index one observation. `reserved` holds folded names, `moved` is as in the view."""
     tools: Mapping[str, ListedTool] = {}
     quarantined: Mapping[str, Quarantine] = {}
     if isinstance(observation, Listed):
@@ -92,11 +117,14 @@ def view_of(
         tools=tools,
         quarantined=quarantined,
         aliases=base_names(server.namespace, tools, reserved),
+        moved=moved or {},
     )
 
 
 def as_locked(view: ServerView, locked: Mapping[str, LockedTool], reserved: frozenset[str]) -> ServerView:
-    """A server as `plan --offline` looks at it: as if it offered exactly what the lock approves for one assistant."""
+    """A server as one assistant sees it in a plan by lock: one that was left alone on purpose offers what the lock approves."""
+    if not view.as_locked:
+        return view
     tools = {
         name: ListedTool(remote_name=RemoteName(name), definition=tool.definition) for name, tool in locked.items()
     }

@@ -16,10 +16,12 @@ from remit.core.canonical import JsonObject
 from remit.core.contributing import contributors_after, judge_files
 from remit.core.desired import Desired, LockUse
 from remit.core.diagnostics import Diagnostic
+from remit.core.groups import changes_endpoint
 from remit.core.identity import ServerId
 from remit.core.leases import Lease
 from remit.core.live import Listed
 from remit.core.matching import Known, Unknown, match_servers
+from remit.core.moves import as_declared
 from remit.core.operations import (
     Attach,
     CreateAssistant,
@@ -27,7 +29,6 @@ from remit.core.operations import (
     Detach,
     Operation,
     OpName,
-    Reason,
     Refresh,
     RegisterServer,
     RenameAlias,
@@ -37,7 +38,7 @@ from remit.core.operations import (
     UpdateAssistant,
     UpdateServer,
 )
-from remit.core.plan import LOCK_MISSING, SAFEGUARD_CODES, Plan
+from remit.core.plan import SAFEGUARD_CODES, STANDING_VETOES, Plan
 from remit.core.planner import PlanRequest
 from remit.core.ports import AppliedRecord, CacheInvalidation, Failure, Store, WorkspaceTransaction
 from remit.core.recorded import Recorded
@@ -119,6 +120,11 @@ class Applied:
     vetoes: tuple[Diagnostic, ...] = ()
     serial: int | None = None
 
+    @property
+    def has_changed(self) -> bool:
+        """Whether anything is otherwise than before."""
+        return bool(self.done) or (self.serial is not None and self.plan.moved_workspace is not None)
+
 
 def apply(
     store: Store,
@@ -142,10 +148,13 @@ def apply(
         vetoes = _vetoes(approval, chosen.operations, planned)
         if vetoes:
             return Applied(plan=plan, done=(), vetoes=vetoes)
+        if plan.moved_workspace is not None:
+            transaction.move_workspace(plan.moved_workspace)
         failures = transaction.execute(chosen.operations)
         _keep_listings(transaction, planned, chosen.operations)
         document = _approved_document(approval, planned, chosen)
-        serial = _keep_history(transaction, chosen, failures, document, by)
+        changed = bool(chosen.operations) or plan.moved_workspace is not None
+        serial = _keep_history(transaction, failures, document, by) if changed else None
         if (files := _files_to_keep(planned)) is not None:
             transaction.keep_files(files)
         if _first_lock(planned):
@@ -173,8 +182,14 @@ def choose_approved(approval: ApprovedDigest | ApprovedPlan, planned: Planned) -
                 )
             return Chosen(operations=planned.report.plan.operations, done=(), extra=())
         case ApprovedPlan(document=saved):
-            desired = planned.inputs.desired
-            check = DoneCheck(planned.recorded, workspace=desired.workspace, owner=desired.owner)
+            desired, moved = planned.inputs.desired, planned.report.plan.moved_workspace
+            if moved is not None and saved["moved_workspace"] != moved:
+                raise PlanStale(
+                    f"the workspace moves from {moved!r} now, which nobody reviewed",
+                    hint="save and review a new plan",
+                )
+            recorded = as_declared(desired, planned.recorded)
+            check = DoneCheck(recorded, workspace=desired.workspace, owner=desired.owner)
             return choose(saved, planned.report.plan.operations, check.is_done)
 
 
@@ -187,8 +202,8 @@ def _vetoes(
         reviewed = sum(isinstance(each, Detach) for each in chosen)
         allowed = reviewed if reviewed <= allowed_detaches(approval.document) else allowed
     outcome = judge_outcome(chosen, planned.inputs.desired, planned.recorded, allowed)
-    lost_lock = [each for each in planned.report.plan.problems if each.code == LOCK_MISSING]
-    return (*outcome, *_lost_files(approval, chosen, planned), *lost_lock)
+    standing = [each for each in planned.report.plan.problems if each.code in STANDING_VETOES]
+    return (*outcome, *_lost_files(approval, chosen, planned), *standing)
 
 
 def _lost_files(
@@ -199,7 +214,8 @@ def _lost_files(
         return ()
     inputs, held = planned.inputs, planned.report.plan.held
     due = [*chosen, *(each.operation for each in held)]
-    return judge_files(due, inputs.desired, planned.recorded, inputs.request.allow_missing)
+    recorded = as_declared(inputs.desired, planned.recorded)
+    return judge_files(due, inputs.desired, recorded, inputs.request.allow_missing)
 
 
 def _first_lock(planned: Planned) -> bool:
@@ -225,7 +241,7 @@ def _keep_listings(transaction: WorkspaceTransaction, planned: Planned, operatio
     unadopted = {
         each.server_id
         for each in (*planned.report.plan.operations, *(held.operation for held in planned.report.plan.held))
-        if isinstance(each, UpdateServer) and each.reason is Reason.ENDPOINT_CHANGED and each not in operations
+        if isinstance(each, UpdateServer | RenameServer) and changes_endpoint(each) and each not in operations
     }
     after = _registered_after(planned.recorded, inputs.desired, operations)
     for line in inputs.discovery:
@@ -259,14 +275,8 @@ def _approved_document(approval: ApprovedDigest | ApprovedPlan, planned: Planned
 
 
 def _keep_history(
-    transaction: WorkspaceTransaction,
-    chosen: Chosen,
-    failures: Sequence[Failure],
-    document: PlanDocument,
-    by: AppliedBy,
-) -> int | None:
-    if not chosen.operations:
-        return None
+    transaction: WorkspaceTransaction, failures: Sequence[Failure], document: PlanDocument, by: AppliedBy
+) -> int:
     return transaction.keep_apply(
         AppliedRecord(
             actor=by.actor,
@@ -295,7 +305,7 @@ def _assistant_of(operation: Operation) -> str | None:
         case Attach() | Detach() | Refresh() | SetEnvelope() | RenameAlias():
             return operation.tool.assistant
         case CreateAssistant() | UpdateAssistant() | DeleteAssistant():
-            return operation.assistant
+            return operation.name_after if isinstance(operation, UpdateAssistant) else operation.assistant
         case RegisterServer() | UpdateServer() | RenameServer() | UnregisterServer():
             return None
         case _:

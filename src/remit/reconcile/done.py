@@ -6,11 +6,20 @@ carried out, can be applied again. Pure over its arguments.
 
 from typing import assert_never
 
+from remit.core.canonical import Json
 from remit.core.operations import Attach, Reason, RegisterServer, ToolRef
 from remit.core.recorded import Recorded, RecordedAttachment, RecordedServer
 from remit.core.servers import facts_of
 from remit.render.document import operation_document
-from remit.render.shapes import AttachmentState, OperationDocument, ServerState, ToolOperationDocument
+from remit.render.shapes import (
+    AssistantOperationDocument,
+    AttachmentState,
+    OperationDocument,
+    RefreshDocument,
+    ServerOperationDocument,
+    ServerState,
+    ToolOperationDocument,
+)
 
 __all__ = ["DoneCheck"]
 
@@ -20,6 +29,7 @@ class DoneCheck:
 
     def __init__(self, recorded: Recorded, *, workspace: str, owner: str):
         mine = [each for each in recorded.attachments if each.workspace == workspace and each.assistant_owner == owner]
+        self._workspace = workspace
         self._tools = {(each.assistant, str(each.canonical_id)): each for each in mine}
         self._servers = {str(each.server_id): each for each in recorded.servers}
         self._assistants = {each.name: each for each in recorded.assistants if each.owner == owner}
@@ -27,22 +37,35 @@ class DoneCheck:
     def is_done(self, operation: OperationDocument) -> bool:
         """Whether recorded state equals the operation's `after`."""
         if "canonical_id" in operation:
-            return _tool_is_done(operation, self._tools.get((operation["assistant"], operation["canonical_id"])))
-        name = operation["address"].partition(".")[2]
+            tool = self._tools.get((operation["assistant"], operation["canonical_id"]))
+            return tool is None if operation["reason"] == Reason.RELEASED else _tool_is_done(operation, tool)
         match operation["op"]:
             case "register_server" | "update_server" | "rename_server" | "unregister_server":
-                return self._server_is_done(operation["before"], operation["after"])
+                return self._server_is_done(operation)
             case "create_assistant" | "update_assistant" | "delete_assistant":
-                found = self._assistants.get(name)
-                wanted = operation["after"]
-                return wanted == (None if found is None else {"permissions": list(found.permissions)})
+                return self._assistant_is_done(operation)
             case _:
                 assert_never(operation["op"])
 
-    def _server_is_done(self, before: ServerState | None, after: ServerState | None) -> bool:
+    def _server_is_done(self, operation: ServerOperationDocument) -> bool:
+        before, after = operation["before"], operation["after"]
         side = after or before
         found = None if side is None else self._servers.get(side["server_id"])
-        return after == (None if found is None else _server_state(found))
+        owned = found is None or self._is_owned_as_meant(operation, found.workspace)
+        return owned and after == (None if found is None else _server_state(found))
+
+    def _assistant_is_done(self, operation: AssistantOperationDocument) -> bool:
+        before, after = operation["before"], operation["after"]
+        side = after or before
+        found = None if side is None else self._assistants.get(side["name"])
+        if found is None:
+            return after is None
+        state = {"name": found.name, "permissions": list(found.permissions), "protect": found.protect}
+        return self._is_owned_as_meant(operation, found.workspace) and after == state
+
+    def _is_owned_as_meant(self, operation: OperationDocument, workspace: str) -> bool:
+        # What was released is another workspace's from then on, and equal in everything else.
+        return (operation["reason"] == Reason.RELEASED) == (workspace != self._workspace)
 
 
 def _tool_is_done(operation: ToolOperationDocument, found: RecordedAttachment | None) -> bool:
@@ -53,7 +76,8 @@ def _tool_is_done(operation: ToolOperationDocument, found: RecordedAttachment | 
         case "attach":
             return state == operation["after"]
         case "refresh":
-            return state["definition_digest"] == operation["after"]["definition_digest"]
+            same = state["definition_digest"] == operation["after"]["definition_digest"]
+            return same and found is not None and found.remote_name == _name_after(operation)
         case "set_envelope":
             return state["envelope"] == operation["after"]
         case "rename_alias":
@@ -62,6 +86,11 @@ def _tool_is_done(operation: ToolOperationDocument, found: RecordedAttachment | 
             return False
         case _:
             assert_never(operation["op"])
+
+
+def _name_after(refresh: RefreshDocument) -> Json:
+    moved = (each["after"] for each in refresh["changes"] if each["path"] == ["remote_name"])
+    return next(moved, refresh["remote_name"])
 
 
 def _attachment_state(found: RecordedAttachment) -> AttachmentState | None:

@@ -8,7 +8,7 @@ and 64 come as errors (errors.py) and end a run before there is anything to judg
 from enum import IntEnum
 
 from remit.core.operations import Origin
-from remit.core.plan import Plan
+from remit.core.plan import HoldReason, Plan
 
 __all__ = ["PRECEDENCE", "ExitCode", "first_of", "plan_exit"]
 
@@ -44,10 +44,14 @@ def first_of(*codes: ExitCode) -> ExitCode:
     return next(code for code in PRECEDENCE if code in (*codes, ExitCode.OK))
 
 
-def plan_exit(plan: Plan, *, detailed: bool) -> ExitCode:
-    """The exit code of a plan; `detailed` tells changes and held operations apart from nothing to do."""
-    held_file = any(held.operation.origin is Origin.FILE for held in plan.held)
-    refused = ExitCode.REFUSED if plan.vetoes or held_file else ExitCode.OK
-    incomplete = ExitCode.OK if plan.complete else ExitCode.INCOMPLETE
-    changes = ExitCode.CHANGES if detailed and (plan.operations or plan.held) else ExitCode.OK
+def plan_exit(plan: Plan, *, detailed: bool, untrusted: bool = False) -> ExitCode:
+    """The exit code of a plan; `detailed` tells changes and held operations apart from nothing to do.
+
+    With `untrusted` nobody was allowed to look at a changed endpoint, so that its change is not refused but unknown.
+    """
+    held_file = [set(held.because) for held in plan.held if held.operation.origin is Origin.FILE]
+    unseen = [because for because in held_file if untrusted and because == {HoldReason.ENDPOINT_UNLISTED}]
+    refused = ExitCode.REFUSED if plan.vetoes or len(unseen) < len(held_file) else ExitCode.OK
+    incomplete = ExitCode.OK if plan.complete and not unseen else ExitCode.INCOMPLETE
+    changes = ExitCode.CHANGES if detailed and (plan.has_changes or plan.held) else ExitCode.OK
     return first_of(refused, incomplete, changes)

@@ -16,7 +16,8 @@ from remit.core.desired import ConfigFile, Desired
 from remit.core.identity import ServerId
 from remit.core.live import Listed
 from remit.core.matching import Known, match_servers
-from remit.core.operations import Attach, Detach, Refresh
+from remit.core.moves import as_declared
+from remit.core.operations import Attach, Detach, Reason, Refresh
 from remit.core.plan import Plan
 from remit.core.planner import PlanRequest, make_plan
 from remit.core.recorded import Recorded
@@ -59,7 +60,7 @@ def make_report(
 ) -> PlanReport:
     """A plan of these states with everything shown beside it."""
     plan = make_plan(desired, recorded, live_of(discovery), request)
-    workspace = recorded.workspaces.get(desired.workspace)
+    workspace = as_declared(desired, recorded).workspaces.get(desired.workspace)
     return PlanReport(
         plan=plan,
         discovery=discovery,
@@ -89,6 +90,7 @@ def _loads(plan: Plan, desired: Desired, recorded: Recorded, scope: frozenset[st
 
     With a scope only of those that use a server in it: nobody looked at the others.
     """
+    recorded = as_declared(desired, recorded)
     texts: dict[tuple[str, str], int] = {
         (each.assistant, each.canonical_id): len(each.function_text or "")
         for each in recorded.attachments
@@ -96,6 +98,8 @@ def _loads(plan: Plan, desired: Desired, recorded: Recorded, scope: frozenset[st
     }
     for operation in plan.operations:
         match operation:
+            case Refresh(tool=tool, reason=Reason.RELEASED):
+                texts.pop((tool.assistant, tool.canonical_id), None)
             case Attach(tool=tool, definition=definition) | Refresh(tool=tool, after=definition):
                 texts[tool.assistant, tool.canonical_id] = len(function_of(tool.provider_name, definition))
             case Detach(tool=tool):
@@ -186,7 +190,7 @@ def check_acceptances(
 
     An address that exists and needs no acceptance any more is fine: the same command line may run twice.
     """
-    known = frozenset(_addresses(plan, desired, recorded, discovery))
+    known = frozenset(_addresses(plan, desired, as_declared(desired, recorded), discovery))
     for acceptance in acceptances:
         if acceptance.address not in known:
             near = nearest(acceptance.address, known)

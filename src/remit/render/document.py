@@ -88,9 +88,10 @@ def plan_document(report: PlanReport) -> PlanDocument:
     return {
         "format_version": FORMAT_VERSION,
         "workspace": plan.workspace,
+        "moved_workspace": plan.moved_workspace,
         "environment": report.config.environment,
         "complete": plan.complete,
-        "digest": _digest(operations, held),
+        "digest": _digest(operations, held, plan.moved_workspace),
         "config": {
             "files": [{"path": file.path, "sha256": file.sha256} for file in report.config.files],
             "digest": report.config.digest,
@@ -123,11 +124,15 @@ def digest_of_document(document: PlanDocument) -> str:
 
     A document whose `digest` differs was changed after it was made.
     """
-    return _digest(document["operations"], document["held"])
+    return _digest(document["operations"], document["held"], document["moved_workspace"])
 
 
-def _digest(operations: Sequence[OperationDocument], held: Sequence[OperationDocument]) -> str:
-    covered = {"operations": _without_source(operations), "held": _without_source(held)}
+def _digest(
+    operations: Sequence[OperationDocument], held: Sequence[OperationDocument], moved_workspace: str | None
+) -> str:
+    covered: dict[str, Json] = {"operations": _without_source(operations), "held": _without_source(held)}
+    if moved_workspace is not None:
+        covered["moved_workspace"] = moved_workspace
     return "sha256:" + sha256_hex(canonical_json(covered))
 
 
@@ -378,12 +383,13 @@ def _assistant_operation(
 ) -> AssistantOperationDocument:
     changes: list[ChangeDocument] = []
     match operation:
-        case CreateAssistant(permissions=permissions):
-            before, after = None, _assistant(permissions)
-        case DeleteAssistant(permissions=permissions):
-            before, after = _assistant(permissions), None
-        case UpdateAssistant():
-            before, after = _assistant(operation.before), _assistant(operation.after)
+        case CreateAssistant(assistant=name, permissions=permissions, protect=protect):
+            before, after = None, _assistant(name, permissions, protect=protect)
+        case DeleteAssistant(assistant=name, permissions=permissions, protect=protect):
+            before, after = _assistant(name, permissions, protect=protect), None
+        case UpdateAssistant(assistant=name):
+            before = _assistant(name, operation.before, protect=operation.protect_before)
+            after = _assistant(operation.name_after, operation.after, protect=operation.protect_after)
             changes = _changed_fields(before, after)
         case _:
             assert_never(operation)
@@ -454,8 +460,8 @@ def _server(server_id: ServerId, facts: ServerFacts) -> ServerState:
     return cast("ServerState", {"server_id": server_id, **facts_document(facts)})
 
 
-def _assistant(permissions: Sequence[str]) -> AssistantState:
-    return {"permissions": list(permissions)}
+def _assistant(name: str, permissions: Sequence[str], *, protect: bool) -> AssistantState:
+    return {"name": name, "permissions": list(permissions), "protect": protect}
 
 
 def _changed_fields(before: Any, after: Any) -> list[ChangeDocument]:

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import assert_never, cast
 
 from remit.core.canonical import Json, JsonObject
-from remit.core.operations import Reason
+from remit.core.operations import FROM_THE_ROWS, Reason
 from remit.core.plan import HoldReason
 from remit.render.change_lines import change_lines, quoted
 from remit.render.escape import escape_json, escape_terminal
@@ -21,6 +21,7 @@ from remit.render.shapes import (
     AssistantState,
     DefinitionDocument,
     OperationDocument,
+    RefreshDocument,
     ServerOperationDocument,
     ServerState,
     SourceDocument,
@@ -148,8 +149,7 @@ def _tool_words(operation: ToolOperationDocument) -> str:
         case "detach":
             return _reason_words(operation)
         case "refresh":
-            drifted = operation["reason"] == Reason.DATABASE_DRIFT
-            return _reason_words(operation) if drifted else ", ".join(map(escape_terminal, operation["classes"]))
+            return _refresh_words(operation)
         case "set_envelope":
             return ", ".join(
                 f"{escape_terminal(str(change['path'][0]))} {_word(change['before'])} -> {_word(change['after'])}"
@@ -159,6 +159,14 @@ def _tool_words(operation: ToolOperationDocument) -> str:
             return f"becomes {escape_terminal(operation['after']['provider_name'])}"
         case _:
             assert_never(operation["op"])
+
+
+def _refresh_words(operation: RefreshDocument) -> str:
+    classes = ", ".join(map(escape_terminal, operation["classes"]))
+    if operation["reason"] == Reason.MOVED:
+        moved = next((each["after"] for each in operation["changes"] if each["path"] == ["remote_name"]), None)
+        return f"moves to {_word(moved)}" + (f"; {classes}" if classes else "")
+    return _reason_words(operation) if operation["reason"] in FROM_THE_ROWS else classes
 
 
 _CLAIMS: Mapping[tuple[str, bool], str] = {
@@ -205,12 +213,16 @@ def _endpoint_words(state: ServerState) -> str:
 
 
 def _assistant_words(operation: AssistantOperationDocument) -> str:
-    return " -> ".join(_permission_words(side) for side in (operation["before"], operation["after"]) if side)
+    before, after = operation["before"], operation["after"]
+    if before is None or after is None or operation["reason"] == Reason.FIELDS_CHANGED:
+        return " -> ".join(_permission_words(side) for side in (before, after) if side)
+    renamed = before["name"] != after["name"]
+    return f"becomes assistant.{escape_terminal(after['name'])}" if renamed else _reason_words(operation)
 
 
 def _permission_words(state: AssistantState) -> str:
     names = ", ".join(escape_terminal(name) for name in state["permissions"])
-    return f"permissions {names}" if names else "no permissions"
+    return (f"permissions {names}" if names else "no permissions") + (", protected" if state["protect"] else "")
 
 
 # -- the lines below ---------------------------------------------------------------------------------------------------
@@ -224,12 +236,14 @@ def lines_below(operation: OperationDocument) -> list[str]:
             text = _text_lines(operation["after"]["definition"]) if held else []
             return text + _accept_line(operation, operation["after"]["definition_digest"])
         case "refresh":
-            changes = change_lines(
-                operation["changes"], operation["before"]["definition"], operation["after"]["definition"]
-            )
+            # The line above says where it moves, and who owns it.
+            changes = [each for each in operation["changes"] if each["path"] not in (["remote_name"], ["workspace"])]
+            changes = change_lines(changes, operation["before"]["definition"], operation["after"]["definition"])
             return changes + _accept_line(operation, operation["after"]["definition_digest"])
         case "update_server" | "rename_server":
-            return change_lines([each for each in operation["changes"] if each["path"] != ["name"]])
+            return change_lines(
+                [each for each in operation["changes"] if each["path"] not in (["name"], ["workspace"])]
+            )
         case _:
             return []
 

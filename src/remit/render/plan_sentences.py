@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
-from remit.core.live import SkipReason, UnreachableReason
+from remit.core.live import UNTRUSTED, SkipReason, UnreachableReason
 from remit.core.operations import OpName
 from remit.core.plan import SAFEGUARD_CODES
 from remit.render.escape import escape_terminal
@@ -131,11 +131,17 @@ def _some(names: Sequence[str], room: int) -> str:
 
 def unlisted_servers(document: PlanDocument) -> list[DiscoveryDocument]:
     """The servers for which an incomplete plan is incomplete: they could not be listed, or were never listed before."""
-    return [
-        entry
-        for entry in document["discovery"]
-        if entry["status"] == "unreachable" or (entry["status"] == "skipped" and entry["reason"] in _UNKNOWN)
-    ]
+    unsure = {entry["server"] for entry in document["deferred"]}
+    by_lock = document["config"]["lock"] is not None
+
+    def is_unlisted(entry: DiscoveryDocument) -> bool:
+        if entry["status"] != "skipped":
+            return entry["status"] == "unreachable"
+        # One that was left alone is as good as listed where the lock knows all that is selected of it.
+        left_alone = entry["reason"] in UNTRUSTED and (not by_lock or entry["server"] in unsure)
+        return left_alone or entry["reason"] in _UNKNOWN
+
+    return [entry for entry in document["discovery"] if is_unlisted(entry)]
 
 
 def incomplete_words(document: PlanDocument) -> str:
@@ -182,6 +188,8 @@ def counts_words(document: PlanDocument) -> str:
         if number
     ]
     beside, unchanged = [", ".join(waiting)] if waiting else [], f"{summary['unchanged']:,} unchanged"
+    if document["moved_workspace"] is not None:
+        done.insert(0, "the workspace moves")
     if done:
         head = f"Plan: {', '.join(done)}"
     elif summary["held"] or summary["problems"]:

@@ -92,7 +92,9 @@ def scope_words(document: PlanDocument) -> str:
     """The workspace, and the environment where there is one: `acme, environment prod`."""
     environment = document["environment"]
     named = "" if environment is None else f", environment {escape_terminal(environment)}"
-    return f"{escape_terminal(document['workspace'])}{named}"
+    moved = document["moved_workspace"]
+    renamed = "" if moved is None else f", which is recorded as {escape_terminal(moved)} and moves"
+    return f"{escape_terminal(document['workspace'])}{named}{renamed}"
 
 
 # -- discovery ---------------------------------------------------------------------------------------------------------

@@ -159,6 +159,7 @@ class ServerState(TypedDict):
     url: str | None
     instance: str | None
     enabled: bool
+    protect: bool
     env: Mapping[str, str]
     headers: Mapping[str, str]
     auth: JsonObject | None
@@ -173,7 +174,9 @@ class ServerState(TypedDict):
 class AssistantState(TypedDict):
     """An assistant's own fields."""
 
+    name: str
     permissions: list[str]
+    protect: bool
 
 
 class _Operation(TypedDict):
@@ -400,10 +403,14 @@ class SummaryDocument(TypedDict):
 
 
 class PlanDocument(TypedDict):
-    """The whole plan, as `--format json` prints and `--out FILE` saves it."""
+    """The whole plan, as `--format json` prints and `--out FILE` saves it.
+
+    `moved_workspace` is the name that the workspace is recorded under, where the file moves it to this one.
+    """
 
     format_version: str
     workspace: str
+    moved_workspace: str | None
     environment: str | None
     complete: bool
     digest: str

@@ -95,6 +95,9 @@ REASON_WORDS: Mapping[str, str] = {
     Reason.ENDPOINT_CHANGED: "endpoint changed",
     Reason.NAME_CHANGED: "name changed",
     Reason.FIELDS_CHANGED: "fields changed",
+    Reason.MOVED: "moved",
+    Reason.RELEASED: "released",
+    Reason.ADOPTED: "adopted",
 }
 
 HOLD_WORDS: Mapping[str, tuple[str, str]] = {
@@ -138,6 +141,9 @@ SKIP_WORDS: Mapping[str, str] = {
     SkipReason.NOT_REQUESTED: "left out on the command line",
     SkipReason.NEVER_LISTED: "never listed before, and only kept listings were asked for",
     SkipReason.OFFLINE: "planned offline, as if it offered what the lock approves",
+    SkipReason.UNTRUSTED_ENTRY: "its entry is not the one that was applied, and this plan is of a branch",
+    SkipReason.UNTRUSTED_FILES: "it would run or read files that the branch may have changed",
+    SkipReason.UNTRUSTED_DATABASE: "no database outside the checkout says what was applied",
     SkipReason.CACHE_ONLY: "only its kept listing was asked for, and nothing is attached from one",
 }
 
@@ -145,6 +151,7 @@ DEFERRED_WORDS: Mapping[str, str] = {
     DeferredReason.UNREACHABLE: "unreachable",
     DeferredReason.DISABLED: "disabled",
     DeferredReason.NOT_ASKED: "not asked",
+    DeferredReason.UNTRUSTED: "not asked, as this plan is of a branch",
 }
 
 DRIFT_WORDS: Mapping[str, str] = {

@@ -2,7 +2,7 @@
 
 Decides what the rows look like after all operations of the assistant, first in memory, then in the database. Functions
 that change are deleted before any is inserted, which is how two tools swap their aliases under the unique key. Rows of
-another workspace are never touched (DESIGN.md section 6); what cannot be done raises Refused.
+another workspace are never touched (DESIGN.md section 6), released ones only to be adopted; what cannot be done raises Refused.
 """
 
 import json
@@ -14,7 +14,9 @@ from sqlalchemy import bindparam, delete, insert, select, update
 
 from remit.core.canonical import sha256_hex
 from remit.core.definition import Definition, function_of
+from remit.core.governance import SuspensionTarget
 from remit.core.operations import (
+    FROM_THE_ROWS,
     Attach,
     CreateAssistant,
     Detach,
@@ -27,7 +29,9 @@ from remit.core.operations import (
     ToolRef,
     UpdateAssistant,
 )
+from remit.core.ownership import released_workspace
 from remit.store.codec import Columns, envelope_columns, source_columns
+from remit.store.renaming import ensure_released, move_assistant_suspensions, move_tool_suspensions
 from remit.store.scope import Refused, Scope
 from remit.store.tables import assistant_functions, assistant_mcp_tools, assistants
 from remit.store.texts import require_storable
@@ -72,6 +76,8 @@ class AssistantWork:
     assistant_id: str
     fields: Columns = field(default_factory=Columns)
     created: bool = False
+    renamed_from: str | None = None
+    moved: list[tuple[SuspensionTarget, str]] = field(default_factory=list[tuple[SuspensionTarget, str]])
     rows: dict[tuple[str, str], AttachmentRow] = field(default_factory=dict[tuple[str, str], AttachmentRow])
     removed: list[str] = field(default_factory=list[str])
 
@@ -93,6 +99,10 @@ class AssistantWork:
             connection.execute(insert(assistant_mcp_tools), fresh)
         if functions:
             connection.execute(insert(assistant_functions), [columns for _, columns in functions])
+        if self.renamed_from is not None:
+            move_assistant_suspensions(self.scope, self.renamed_from, self.assistant)
+        for target, remote_name in self.moved:
+            move_tool_suspensions(self.scope, target, remote_name)
         if self.fields or self.removed or fresh or any(row.edits for row in self.rows.values()):
             self.scope.bump(self.assistant_id)
 
@@ -142,32 +152,66 @@ def prepare(
 
 
 def _rank(operation: ToolOperation) -> int:
-    # A repair puts back what apply wrote last, so everything else that is asked for comes on top of it.
-    return -1 if operation.reason is Reason.DATABASE_DRIFT else _ORDER.index(operation.op)
+    # A repair puts back what apply wrote last, so everything else that is asked for comes on top of it; and until a tool has
+    # moved, the others find it under its old name.
+    if isinstance(operation, Refresh) and operation.reason in FROM_THE_ROWS:
+        return -1
+    moves = isinstance(operation, Refresh) and operation.moved_to is not None
+    return len(_ORDER) if moves else _ORDER.index(operation.op)
 
 
 def _open(scope: Scope, assistant: str, fields: Sequence[CreateAssistant | UpdateAssistant]) -> AssistantWork:
+    updates = [each for each in fields if isinstance(each, UpdateAssistant)]
+    before = next((each.assistant for each in updates if each.renamed_to == assistant), None)
     query = select(assistants.c.id, assistants.c.workspace).where(
-        assistants.c.owner == scope.owner, assistants.c.name == assistant
+        assistants.c.owner == scope.owner, assistants.c.name == (before or assistant)
     )
     found = scope.connection.execute(query).first()
     created = any(isinstance(each, CreateAssistant) for each in fields)
     if created and found:
         raise Refused(f"an assistant of this name exists already, made by workspace {found[1]}")
-    if fields and found and found[1] != scope.workspace:
+    adopted = any(each.reason is Reason.ADOPTED for each in updates) and found is not None
+    if fields and found and found[1] != (released_workspace(scope.owner) if adopted else scope.workspace):
         raise Refused(f"its fields are set by workspace {found[1]}, which made it")
     if not created and not found:
         raise Refused("there is no such assistant")
     work = AssistantWork(
-        scope=scope, assistant=assistant, assistant_id=found[0] if found else scope.new_id(), created=created
+        scope=scope,
+        assistant=assistant,
+        assistant_id=found[0] if found else scope.new_id(),
+        created=created,
+        renamed_from=before,
     )
     if created:
         require_storable(assistant, place=f"assistant.{assistant}")
         work.fields |= {"owner": scope.owner, "workspace": scope.workspace, "name": assistant, "revision": 0}
+    if before is not None:
+        require_storable(assistant, place=f"assistant.{assistant}")
+        work.fields["name"] = assistant
     for each in fields:
-        permissions = each.permissions if isinstance(each, CreateAssistant) else each.after
-        work.fields["permissions"] = json.dumps(permissions)
+        work.fields |= _own_columns(scope, each)
     return work
+
+
+def _own_columns(scope: Scope, operation: CreateAssistant | UpdateAssistant) -> Columns:
+    match operation:
+        case CreateAssistant(permissions=permissions, protect=protect):
+            return {"permissions": json.dumps(permissions), "protect": protect}
+        case UpdateAssistant(after=permissions, protect_after=protect, reason=reason):
+            columns: Columns = {"permissions": json.dumps(permissions), "protect": protect}
+            return columns | _owner_after(scope, reason)
+        case _:
+            assert_never(operation)
+
+
+def _owner_after(scope: Scope, reason: Reason) -> Columns:
+    match reason:
+        case Reason.RELEASED:
+            return {"workspace": ensure_released(scope)}
+        case Reason.ADOPTED:
+            return {"workspace": scope.workspace}
+        case _:
+            return {}
 
 
 def _stored_rows(work: AssistantWork) -> dict[tuple[str, str], AttachmentRow]:
@@ -212,11 +256,8 @@ def _fold(work: AssistantWork, operation: ToolOperation, servers: frozenset[str]
             if _key(tool) in work.rows:
                 work.removed.append(_own(work, tool).row_id)
                 del work.rows[_key(tool)]
-        case Refresh(after=after, reason=reason):
-            row = _own(work, tool)
-            _define(row, after)
-            if reason is Reason.DATABASE_DRIFT:
-                _name(row, tool.provider_name)
+        case Refresh():
+            _refresh(work, operation)
         case SetEnvelope(after=envelope):
             row = _own(work, tool)
             row.values |= envelope_columns(envelope)
@@ -229,6 +270,25 @@ def _fold(work: AssistantWork, operation: ToolOperation, servers: frozenset[str]
             row.edits += 1
         case _:
             assert_never(operation)
+
+
+def _refresh(work: AssistantWork, operation: Refresh) -> None:
+    tool, scope, reason = operation.tool, work.scope, operation.reason
+    row = _own(work, tool, owner=released_workspace(scope.owner) if reason is Reason.ADOPTED else scope.workspace)
+    if handed := _owner_after(scope, reason):
+        row.values |= handed
+        row.workspace = handed["workspace"]
+        row.edits += 1
+        return
+    _define(row, operation.after)
+    if reason is Reason.DATABASE_DRIFT:
+        _name(row, tool.provider_name)
+    if operation.moved_to is not None:
+        require_storable(operation.moved_to, place=_label(tool))
+        row.values["remote_name"] = operation.moved_to
+        work.rows[tool.server_id, operation.moved_to] = work.rows.pop(_key(tool))
+        target = SuspensionTarget(server_id=tool.server_id, assistant=tool.assistant, remote_name=tool.remote_name)
+        work.moved.append((target, operation.moved_to))
 
 
 def _attach(work: AssistantWork, operation: Attach, servers: frozenset[str]) -> None:
@@ -278,11 +338,11 @@ def _define(row: AttachmentRow, definition: Definition) -> None:
     row.edits += 1
 
 
-def _own(work: AssistantWork, tool: ToolRef) -> AttachmentRow:
+def _own(work: AssistantWork, tool: ToolRef, *, owner: str | None = None) -> AttachmentRow:
     row = work.rows.get(_key(tool))
     if row is None:
         raise Refused(f"{_label(tool)} is not attached")
-    if row.workspace != work.scope.workspace:
+    if row.workspace != (owner or work.scope.workspace):
         raise Refused(f"{_label(tool)} is attached by workspace {row.workspace}, and only that one changes it")
     row.label = _label(tool)
     return row

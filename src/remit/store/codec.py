@@ -63,6 +63,7 @@ def registration_columns(facts: ServerFacts) -> Columns:
         "connection": _connection_text(facts.connection),
         "timeout_seconds": facts.connection.timeout_seconds,
         "enabled": facts.enabled,
+        "protect": facts.protect,
     }
 
 

@@ -127,6 +127,7 @@ def _server(row: RowMapping) -> RecordedServer:
         instance=row["instance"],
         connection=codec.connection_from(row["connection"], row["timeout_seconds"]),
         enabled=row["enabled"],
+        protect=row["protect"],
         era=row["era"],
         last_good=None if observed is None else LastGood(tools=row["tool_count"], observed_at=time_from(observed)),
     )
@@ -144,6 +145,7 @@ def _assistants(connection: Connection) -> tuple[RecordedAssistant, ...]:
             workspace=row["workspace"],
             name=row["name"],
             permissions=json_list(row["permissions"]),
+            protect=row["protect"],
             revision=row["revision"],
             foreign_functions=tuple(sorted(foreign.get(row["id"], ()))),
         )

@@ -13,9 +13,11 @@ from sqlalchemy.exc import IntegrityError
 from remit.core.definition import Definition
 from remit.core.identity import ServerId
 from remit.core.live import Listed
-from remit.core.operations import RegisterServer, RenameServer, UnregisterServer, UpdateServer
+from remit.core.operations import Reason, RegisterServer, RenameServer, UnregisterServer, UpdateServer
+from remit.core.ownership import released_workspace
 from remit.errors import StoreError
-from remit.store.codec import listed_columns, registration_columns
+from remit.store.codec import Columns, listed_columns, registration_columns
+from remit.store.renaming import ensure_released
 from remit.store.scope import Scope
 from remit.store.tables import (
     assistant_mcp_tools,
@@ -36,10 +38,16 @@ _COLUMNS = mcp_server_registrations.c
 
 
 def release_servers(scope: Scope, operations: Sequence[Declaration | UnregisterServer]) -> Released:
-    """Take name and identity from every registration that is about to change or go, and say what they were."""
+    """Take name and identity from every registration that is about to change or go, and say what they were.
+
+    Nobody owns one that is to be adopted, so it may be changed as one's own.
+    """
     ids = [operation.server_id for operation in operations if not isinstance(operation, RegisterServer)]
+    owners = [scope.workspace]
+    if any(operation.reason is Reason.ADOPTED for operation in operations):
+        owners.append(released_workspace(scope.owner))
     query = select(_COLUMNS.id, _COLUMNS.name, _COLUMNS.identity_key).where(
-        _COLUMNS.id.in_(ids), _COLUMNS.workspace == scope.workspace, _COLUMNS.deleted_at.is_(None)
+        _COLUMNS.id.in_(ids), _COLUMNS.workspace.in_(owners), _COLUMNS.deleted_at.is_(None)
     )
     held = {server_id: (name, key) for server_id, name, key in scope.connection.execute(query)}
     for server_id in held:
@@ -58,14 +66,23 @@ def declare_servers(scope: Scope, operations: Sequence[Declaration], released: R
             case UpdateServer(server_id=server_id, after=facts) | RenameServer(server_id=server_id, after=facts):
                 if server_id not in released:
                     raise _not_registered(facts.name)
-                statement = (
-                    update(mcp_server_registrations).where(_COLUMNS.id == server_id).values(registration_columns(facts))
-                )
+                values = registration_columns(facts) | _owner_after(scope, operation)
+                statement = update(mcp_server_registrations).where(_COLUMNS.id == server_id).values(values)
         try:
             with scope.connection.begin_nested():
                 scope.connection.execute(statement)
         except IntegrityError as error:
             raise _taken(scope, server_id, registration_columns(facts)) from error
+
+
+def _owner_after(scope: Scope, operation: UpdateServer | RenameServer) -> Columns:
+    match operation.reason:
+        case Reason.RELEASED:
+            return {"workspace": ensure_released(scope)}
+        case Reason.ADOPTED:
+            return {"workspace": scope.workspace}
+        case _:
+            return {}
 
 
 def unregister_server(scope: Scope, operation: UnregisterServer, released: Released) -> tuple[str, ...]:

@@ -77,6 +77,7 @@ mcp_server_registrations = Table(
     Column("enabled", Boolean, nullable=False),
     Column("era", Text),
     Column("deleted_at", Text),
+    Column("protect", Boolean, nullable=False, server_default=false()),
     CheckConstraint("(normalized_url IS NULL) <> (command IS NULL)", name="one_endpoint"),
 )
 """`McpServerRegistration`. A deleted one stays as a tombstone, so that its id is never given again."""
@@ -107,6 +108,7 @@ assistants = Table(
     Column("name", Text, nullable=False),
     Column("permissions", Text, nullable=False),
     Column("revision", Integer, nullable=False),
+    Column("protect", Boolean, nullable=False, server_default=false()),
     UniqueConstraint("owner", "name"),
 )
 """`Assistant`. `workspace` is the one that created it; `revision` counts the applies that changed any of its rows."""

@@ -45,6 +45,7 @@ from remit.store.registrations import (
     release_servers,
     unregister_server,
 )
+from remit.store.renaming import move_workspace
 from remit.store.scope import Refused, Scope
 from remit.store.tables import applies, assistant_functions, assistant_mcp_tools, assistants, workspaces
 from remit.store.texts import ascii_json, require_storable, time_text
@@ -77,8 +78,10 @@ def _batches(operations: Sequence[Operation]) -> _Batches:
                 batches.declared.append(operation)
             case UnregisterServer():
                 batches.unregistered.append(operation)
-            case CreateAssistant(assistant=name) | UpdateAssistant(assistant=name):
+            case CreateAssistant(assistant=name):
                 batches.of(name).fields.append(operation)
+            case UpdateAssistant():
+                batches.of(operation.name_after).fields.append(operation)
             case DeleteAssistant():
                 batches.deleted.append(operation)
             case Attach() | Detach() | Refresh() | SetEnvelope() | RenameAlias():
@@ -128,6 +131,12 @@ class DatabaseTransaction:
                     why = failures.get(user, "it still uses tools of a server that should go")
                     failures[user] = f"{why}; so server.{name} stays registered"
             return tuple(Failure(assistant=name, message=why) for name, why in sorted(failures.items()))
+
+    def move_workspace(self, before: str) -> None:
+        """Take over everything of a workspace that this one was called before; nothing where there is none."""
+        with self._guarded():
+            require_storable(self._scope.workspace, place=f"workspace.{self._scope.workspace}")
+            move_workspace(self._scope, before)
 
     def keep_listing(self, server_id: ServerId, listed: Listed) -> None:
         """Keep a listing as the registration's last good one. Raises StoreError where it is not registered."""

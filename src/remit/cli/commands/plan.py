@@ -23,6 +23,11 @@ __all__ = ["command"]
 @click.option(
     "--offline", is_flag=True, help="Ask no server: plan from the lock, as if every server offered what it has."
 )
+@click.option(
+    "--untrusted",
+    is_flag=True,
+    help="For pull requests: run, read and send nothing that was not applied before; defer the rest.",
+)
 def command(
     *,
     config: FileSet,
@@ -37,6 +42,7 @@ def command(
     allow_empty: tuple[str, ...],
     allow_missing: tuple[str, ...],
     offline: bool,
+    untrusted: bool,
     require_complete: bool,
     no_color: bool,
 ) -> None:
@@ -47,10 +53,12 @@ def command(
     """
     if offline and (refresh != "live" or allow_empty):
         raise click.UsageError("--offline asks no server; leave out --refresh and --allow-empty")
+    if untrusted and (offline or refresh != "live"):
+        raise click.UsageError("--untrusted decides itself which servers are asked; leave out --offline and --refresh")
     forget_summary(summary)
     if out is not None:
         check_target(out)
-    session = open_session(config, colour=not no_color, annotate=form == "github")
+    session = open_session(config, colour=not no_color, annotate=form == "github", untrusted=untrusted)
     flags = PlanFlags.of(
         refresh=refresh,
         servers=servers,
@@ -59,6 +67,7 @@ def command(
         allow_empty=allow_empty,
         allow_missing=allow_missing,
         offline=offline,
+        untrusted=untrusted,
     )
     discovery = session.discovery(flags, attach_from_cache=True)
     report = session.report(discovery, session.request(flags), session.surroundings())
@@ -76,8 +85,8 @@ def command(
         session.terminal.note(f"not saved as {out}: the plan is incomplete and --require-complete was given")
     outcome = plan_outcome(document)
     show(outcome, form, session.host.environ, session.terminal)
-    if form == "text" and not offline and report.plan.operations and not report.plan.vetoes:
+    if form == "text" and not (offline or untrusted) and report.plan.has_changes and not report.plan.vetoes:
         what = f" {shlex.quote(str(out))}" if saved else "".join(flags_again(flags, accept))
         session.terminal.note(f"next: remit apply{what}{file_flag(config)}")
     write_summary(summary, outcome.summary)
-    raise click.exceptions.Exit(plan_exit(report.plan, detailed=detailed_exitcode))
+    raise click.exceptions.Exit(plan_exit(report.plan, detailed=detailed_exitcode, untrusted=untrusted))
