@@ -270,7 +270,6 @@ def plan(
     allow_detach: int | None = None,
     scope: Iterable[str] | None = None,
     lock: Lock | None = None,
-    offline: bool = False,
 ) -> Plan:
     """The plan for three states, with `whole_change` as diff."""
     request = PlanRequest(
@@ -279,6 +278,5 @@ def plan(
         allow_detach=allow_detach,
         scope=None if scope is None else frozenset(scope),
         lock=lock,
-        offline=offline,
     )
     return make_plan(wanted, known or Recorded(), live or {}, request)

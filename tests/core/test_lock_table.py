@@ -438,9 +438,9 @@ NOBODY_ASKED: Live = {"github": Skipped(SkipReason.OFFLINE)}
 
 @pytest.mark.parametrize("wanted", [BY_NAME, BY_GLOB], ids=["by name", "by glob"])
 def test_offline_attaches_and_refreshes_come_from_the_lock(wanted: Desired) -> None:
-    fresh = plan(wanted, recorded(KNOWN, OPS), NOBODY_ASKED, lock=LOCKED, offline=True)
-    other = plan(wanted, state(B), NOBODY_ASKED, lock=LOCKED, offline=True)
-    same_again = plan(wanted, state(A), NOBODY_ASKED, lock=LOCKED, offline=True)
+    fresh = plan(wanted, recorded(KNOWN, OPS), NOBODY_ASKED, lock=LOCKED)
+    other = plan(wanted, state(B), NOBODY_ASKED, lock=LOCKED)
+    same_again = plan(wanted, state(A), NOBODY_ASKED, lock=LOCKED)
     assert told(fresh) == outcome(runs=("attach", "file", A))
     assert told(other) == outcome(runs=("refresh", "file", A))
     assert told(same_again) == outcome()
@@ -451,7 +451,7 @@ def test_offline_each_assistant_is_seen_by_its_own_part_of_the_lock() -> None:
     wanted = desired(GITHUB, *(assistant(name, select("github", "search")) for name in ("dev", "ops")))
     parts = {**locked("github", assistant="dev", search=B).assistants, **LOCKED.assistants}
     known = recorded(KNOWN, OPS, recorded_assistant("dev"))
-    made = plan(wanted, known, NOBODY_ASKED, lock=Lock(assistants=parts), offline=True)
+    made = plan(wanted, known, NOBODY_ASKED, lock=Lock(assistants=parts))
     assert [(each.tool.assistant, each.definition) for each in made.operations if isinstance(each, Attach)] == [
         ("dev", B),
         ("ops", A),
@@ -461,19 +461,19 @@ def test_offline_each_assistant_is_seen_by_its_own_part_of_the_lock() -> None:
 def test_offline_what_the_lock_does_not_know_is_deferred_and_the_plan_incomplete() -> None:
     wanted = desired(GITHUB, assistant("ops", select("github", "read", "s*")))
     known = recorded(KNOWN, OPS, attachment(KNOWN, "read", B))
-    made = plan(wanted, known, NOBODY_ASKED, lock=Lock(), offline=True)
+    made = plan(wanted, known, NOBODY_ASKED, lock=Lock())
     assert told(made) == outcome()
     assert [(each.remote_name, each.attached) for each in made.deferred] == [("read", True), ("s*", False)]
     assert not made.complete
 
 
 def test_offline_a_new_server_is_registered_and_its_tools_come_from_the_lock() -> None:
-    made = plan(BY_NAME, Recorded(), NOBODY_ASKED, lock=LOCKED, offline=True)
+    made = plan(BY_NAME, Recorded(), NOBODY_ASKED, lock=LOCKED)
     assert [each.op.value for each in made.operations] == ["register_server", "create_assistant", "attach"]
 
 
 def test_offline_a_new_endpoint_waits_as_nobody_has_seen_what_answers_there() -> None:
     moved = server("github", HttpEndpoint("https://github.example.com/v2"))
     wanted = desired(moved, assistant("ops", select("github", "search")))
-    made = plan(wanted, state(A), NOBODY_ASKED, lock=LOCKED, offline=True)
+    made = plan(wanted, state(A), NOBODY_ASKED, lock=LOCKED)
     assert [each.because for each in made.held] == [(HoldReason.ENDPOINT_UNLISTED,)]

@@ -53,6 +53,12 @@ CODES: Mapping[str, Explanation] = {
         "Unknown is not empty: its entries stay as they were, and nothing new of it is locked.",
         "run `remit lock --server NAME` when it answers.",
     ),
+    "untrusted-link": Explanation(
+        "`plan --untrusted` met a configuration, overlay or lock that is a symbolic link out of the checkout.",
+        "What is wrong in a file is quoted in the log and in the comment; a branch that links to a secret of the runner would "
+        "have it printed.",
+        "commit the file itself, or plan without `--untrusted` where the branch is trusted.",
+    ),
     "output-unwritable": Explanation(
         "A file that the run was asked to write cannot be written: a saved plan, a summary, the files of a CI job.",
         "A pipeline would go on with the file of an earlier run, or with none.",

@@ -11,7 +11,7 @@ from remit.core.aliases import AliasClash
 from remit.core.desired import Desired, DesiredAssistant, Selection
 from remit.core.diagnostics import Diagnostic
 from remit.core.identity import ServerId
-from remit.core.live import Skipped
+from remit.core.live import UNTRUSTED, Skipped
 from remit.core.lock import LockedByServer, LockedTool
 from remit.core.operations import Operation, ToolKey, ToolRef
 from remit.core.plan import Deferred, DeferredReason, Drift, HoldReason
@@ -166,6 +166,8 @@ def deferral(context: AssistantContext, view: ServerView, remote_name: str, *, a
     """A tool, or a glob, whose server gave nothing to judge by."""
     if not view.server.enabled:
         reason, detail = DeferredReason.DISABLED, "disabled by the file"
+    elif isinstance(view.observation, Skipped) and view.observation.reason in UNTRUSTED:
+        reason, detail = DeferredReason.UNTRUSTED, absence_of(view.observation)
     elif isinstance(view.observation, Skipped):
         reason, detail = DeferredReason.NOT_ASKED, absence_of(view.observation)
     else:

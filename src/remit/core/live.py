@@ -15,6 +15,8 @@ from remit.core.definition import Definition
 from remit.core.identity import CanonicalId, ProviderName, RemoteName, ServerId
 
 __all__ = [
+    "AS_LOCKED",
+    "UNTRUSTED",
     "Era",
     "Listed",
     "ListedTool",
@@ -124,6 +126,16 @@ class SkipReason(StrEnum):
     NEVER_LISTED = "never_listed"
     CACHE_ONLY = "cache_only"
     OFFLINE = "offline"
+    UNTRUSTED_ENTRY = "untrusted_entry"
+    UNTRUSTED_FILES = "untrusted_files"
+    UNTRUSTED_DATABASE = "untrusted_database"
+
+
+UNTRUSTED = frozenset({SkipReason.UNTRUSTED_ENTRY, SkipReason.UNTRUSTED_FILES, SkipReason.UNTRUSTED_DATABASE})
+"""Reasons of `plan --untrusted`: something would be run, read or sent that was not applied before."""
+
+AS_LOCKED = UNTRUSTED | {SkipReason.OFFLINE}
+"""Reasons for which a server that was not asked counts as offering what the lock approves, where there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +143,9 @@ class Skipped:
     """A server that was not asked.
 
     It is disabled, left out by `--server`, was never listed where only kept listings were wanted, only its kept listing was
-    wanted where nothing may be attached from one (`apply --refresh cached`), or nobody is asked (`plan --offline`).
+    wanted where nothing may be attached from one (`apply --refresh cached`), nobody is asked (`plan --offline`), or nothing
+    may be run or sent that was not applied before (`plan --untrusted`): the entry is another one than was applied, the files
+    that the server stands on are the branch's own, or there is no database that the branch could not have written.
     """
 
     reason: SkipReason

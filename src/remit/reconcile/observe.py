@@ -6,7 +6,7 @@ Never raises for what a server does: that is an `Unreachable` in the result.
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
@@ -33,10 +33,14 @@ class RefreshMode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObserveRequest:
-    """`scope` limits to server names (None: all), `allow_empty` are servers that may list nothing from now on."""
+    """`scope` limits to server names (None: all), `allow_empty` are servers that may list nothing from now on.
+
+    `untrusted` are servers that nobody may ask, and why (`untrusted.distrusted`).
+    """
 
     scope: frozenset[str] | None = None
     allow_empty: frozenset[str] = frozenset()
+    untrusted: Mapping[str, SkipReason] = field(default_factory=dict[str, SkipReason])
 
 
 class ObserveProgress(Protocol):
@@ -66,7 +70,7 @@ async def observe(
     async def one(server: DesiredServer) -> DiscoveryLine:
         registration = registrations.get(server.name)
         kept = None if registration is None else registration.last_good
-        skipped = _skipped(server, request.scope)
+        skipped = _skipped(server, request)
         if skipped is not None:
             return DiscoveryLine(server=server.name, observation=skipped, last_good=kept)
         async with gate:
@@ -93,7 +97,7 @@ def observe_cached(
     for server in desired.servers:
         registration = registrations.get(server.name)
         last_good = None if registration is None else registration.last_good
-        observation: Observation | None = _skipped(server, request.scope)
+        observation: Observation | None = _skipped(server, request)
         if observation is None and kept is None:
             observation = Skipped(SkipReason.CACHE_ONLY)
         if observation is None and kept is not None and registration is not None:
@@ -117,7 +121,7 @@ def observe_nobody(desired: Desired, recorded: Recorded, request: ObserveRequest
     return tuple(
         DiscoveryLine(
             server=server.name,
-            observation=_skipped(server, request.scope) or Skipped(SkipReason.OFFLINE),
+            observation=_skipped(server, request) or Skipped(SkipReason.OFFLINE),
             last_good=registration.last_good if (registration := registrations.get(server.name)) else None,
         )
         for server in desired.servers
@@ -129,10 +133,13 @@ def _registrations(desired: Desired, recorded: Recorded) -> dict[str, RecordedSe
     return {name: match.registration for name, match in matches.items() if isinstance(match, Known)}
 
 
-def _skipped(server: DesiredServer, scope: frozenset[str] | None) -> Skipped | None:
-    if scope is not None and server.name not in scope:
+def _skipped(server: DesiredServer, request: ObserveRequest) -> Skipped | None:
+    if request.scope is not None and server.name not in request.scope:
         return Skipped(SkipReason.NOT_REQUESTED)
-    return None if server.enabled else Skipped(SkipReason.DISABLED)
+    if not server.enabled:
+        return Skipped(SkipReason.DISABLED)
+    reason = request.untrusted.get(server.name)
+    return None if reason is None else Skipped(reason)
 
 
 def _target(server: DesiredServer, registration: RecordedServer | None) -> ListingTarget:
