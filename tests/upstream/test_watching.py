@@ -5,12 +5,18 @@ import functools
 import json
 import os
 import signal
-from collections.abc import Callable, Coroutine
+import threading
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ParamSpec
 
-from remit.core.identity import StdioEndpoint
-from remit.core.live import Era, Listed, Unreachable
+import uvicorn
+from mcp.server.mcpserver import MCPServer
+from mcp.server.subscriptions import InMemorySubscriptionBus, ToolsListChanged
+
+from remit.core.identity import HttpEndpoint, StdioEndpoint, Transport
+from remit.core.live import Era, Listed, Unreachable, UnreachableReason
 from remit.core.ports import ListingTarget
 from remit.core.watch_ports import Attention
 from remit.upstream.watching import McpWatchedServer, McpWatchers
@@ -233,3 +239,97 @@ async def test_streamable_http_of_the_handshake_era_is_polled_too_as_a_lost_stre
             assert one.attention is Attention.PUSH_AND_POLLING
         finally:
             await one.close()
+
+
+@contextmanager
+def sdk_server(
+    bus: InMemorySubscriptionBus,
+) -> Generator[tuple[MCPServer, str, asyncio.AbstractEventLoop, uvicorn.Server]]:
+    """A server on the official SDK over HTTP, in a thread with a loop of its own."""
+    mcp = MCPServer("sdk", version="1.0", subscriptions=bus)
+    mcp.add_tool(_one, name="one")
+    http = uvicorn.Server(
+        uvicorn.Config(
+            mcp.streamable_http_app(), host="127.0.0.1", port=0, log_level="error", timeout_graceful_shutdown=1
+        )
+    )
+    started = threading.Event()
+    ports: list[int] = []
+    loop = asyncio.new_event_loop()
+    startup = http.startup
+
+    async def announce(sockets: object = None) -> None:
+        await startup()
+        ports.append(http.servers[0].sockets[0].getsockname()[1])
+        started.set()
+
+    http.startup = announce
+    thread = threading.Thread(target=lambda: loop.run_until_complete(http.serve()), daemon=True)
+    thread.start()
+    assert started.wait(SECONDS)
+    try:
+        yield mcp, f"http://127.0.0.1:{ports[0]}/mcp", loop, http
+    finally:
+        http.should_exit = True
+        thread.join(SECONDS)
+        loop.close()
+
+
+def _one() -> str:
+    """The first tool."""
+    return "one"
+
+
+def _two() -> str:
+    """The second tool."""
+    return "two"
+
+
+@in_a_loop
+async def test_the_sdks_own_server_over_http_says_on_a_subscription_that_its_tools_changed() -> None:
+    bus = InMemorySubscriptionBus()
+    with sdk_server(bus) as (mcp, url, loop, _):
+        one = watched(url, allow_private_network=True)
+        try:
+            before = names(await one.list_now())
+            attention = one.attention
+            mcp.add_tool(_two, name="two")
+            asyncio.run_coroutine_threadsafe(bus.publish(ToolsListChanged()), loop)
+            await changed(one)
+            after = names(await one.list_now())
+        finally:
+            await one.close()
+    assert (before, attention, after) == (["one"], Attention.SUBSCRIPTION, ["one", "two"])
+
+
+@in_a_loop
+async def test_a_subscription_whose_server_ends_makes_the_listing_old_and_the_server_unreachable() -> None:
+    with sdk_server(InMemorySubscriptionBus()) as (_, url, _, http):
+        one = watched(url, allow_private_network=True, start_timeout_seconds=2.0)
+        try:
+            await one.list_now()
+            http.should_exit = True
+            await changed(one)
+            while isinstance(last := await one.list_now(), Listed):
+                await changed(one)
+        finally:
+            await one.close()
+    assert last.reason in (UnreachableReason.REFUSED, UnreachableReason.PROTOCOL)
+
+
+@in_a_loop
+async def test_a_push_over_the_sse_transport_makes_the_listing_old() -> None:
+    with HttpServer(era="legacy") as there:
+        there.capabilities = {"tools": {"listChanged": True}}
+        one = watched(HttpEndpoint(there.url.replace("/mcp", "/sse"), Transport.SSE), allow_private_network=True)
+        try:
+            await one.list_now()
+            attention = one.attention
+            (stream,) = there.streams.values()
+            stream.put(b'event: message\ndata: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n\n')
+            await changed(one)
+            await one.list_now()
+        finally:
+            await one.close()
+    assert attention is Attention.PUSH
+    assert there.methods().count("initialize") == 1
