@@ -97,6 +97,8 @@ class JournalConnection:
         self._driver = cast("sqlite3.Connection", self._pooled.driver_connection)
         self._driver.execute("PRAGMA synchronous = FULL")
         self._driver.execute("PRAGMA busy_timeout = 0")
+        # A statement of many rows keeps what it would have to undo; in a file, that costs a descriptor that may not be there.
+        self._driver.execute("PRAGMA temp_store = MEMORY")
         self._session = Session(cast("DBAPIConnection", self._driver), self._file.writer.dialect)
 
     def _has_our_schema(self) -> bool:
