@@ -200,6 +200,8 @@ class Connector:
                 read, write = await self._enter_transport(stack)
                 end = _End()
                 tap = ReadTap(read, self._recorder, end.reached, self._restore, self._on_list_changed)
+                if self._stdio is not None:
+                    self._stdio.look = tap.look
                 taps = tap, WriteTap(write, self._recorder)
                 session = await stack.enter_async_context(SdkSession(*taps, self._recorder))
                 negotiated = await self._negotiate(session, order, deadline)

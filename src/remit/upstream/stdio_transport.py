@@ -18,10 +18,10 @@ from contextlib import suppress
 from types import TracebackType
 
 import anyio
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from anyio.streams.memory import MemoryObjectReceiveStream
 from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCError
+from mcp_types import JSONRPCError, JSONRPCNotification
 
 from remit.core.live import UnreachableReason
 from remit.upstream.faults import Fault
@@ -32,7 +32,7 @@ from remit.upstream.processes import ProcessMark, end_group, end_processes, fami
 from remit.upstream.references import ResolvedStdio
 from remit.upstream.watchdog import the_watchdog
 
-__all__ = ["STDERR_RING", "StdioTransport", "Streams"]
+__all__ = ["STDERR_RING", "StdinSide", "StdioTransport", "Streams"]
 
 STDERR_RING = 64 * 1024
 """Bytes of stderr that are kept: the last ones."""
@@ -44,7 +44,50 @@ _KILL_WAIT = 2.0
 _GIVEN_UP = 0.4
 _LINE = "a line on stdout"
 
-Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
+Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], "StdinSide"]
+
+
+class StdinSide:
+    """The child's stdin, written to by whoever has a message: a line is handed over whole, so no task needs to pass it on."""
+
+    def __init__(self) -> None:
+        self._writer: asyncio.StreamWriter | None = None
+        self._is_closed = False
+
+    def open(self, writer: asyncio.StreamWriter) -> None:
+        """The pipe is there."""
+        self._writer = writer
+
+    async def send(self, item: SessionMessage, /) -> None:
+        """Write one message, and wait where the child does not read. Raises anyio's errors where nobody can take it.
+
+        A pipe that breaks ends nothing but this: the watcher sees the death, and stdout may still hold an answer.
+        """
+        writer = self._writer
+        if self._is_closed or writer is None:
+            raise anyio.ClosedResourceError
+        if writer.is_closing():
+            raise anyio.BrokenResourceError
+        text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+        writer.write(text.encode("utf-8", "replace") + b"\n")
+        try:
+            await writer.drain()
+        except ConnectionError:
+            raise anyio.BrokenResourceError from None
+
+    def close(self) -> None:
+        """Take no message any more."""
+        self._is_closed = True
+
+    async def aclose(self) -> None:
+        """Take no message any more."""
+        self.close()
+
+    def end(self) -> None:
+        """Close the pipe, by which a child learns that it is to leave."""
+        self.close()
+        if self._writer is not None:
+            self._writer.close()
 
 
 class StdioTransport:
@@ -70,10 +113,12 @@ class StdioTransport:
         self._polite_seconds = polite_seconds
         self._process: subprocess.Popen[bytes] | None = None
         self._mark: ProcessMark | None = None
-        self._stdin: asyncio.StreamWriter | None = None
+        self._stdin = StdinSide()
         self._tasks: list[asyncio.Task[None]] = []
         self._pipes: list[asyncio.BaseTransport] = []
         self._stderr = bytearray()
+        self.look: Callable[[SessionMessage], bool] = lambda _: False
+        """Sees each message first; False where it has to go to the session."""
         self.received = 0
         self.noise = 0
         self.fault: Fault | None = None
@@ -85,14 +130,13 @@ class StdioTransport:
         if self._mark is not None:
             the_watchdog.watch(self._mark, _pipes_of(self._process))
         self._to_session, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-        write, self._from_session = anyio.create_memory_object_stream[SessionMessage](0)
-        self._ends = (self._to_session, read, write, self._from_session)
+        self._ends = (self._to_session, read, self._stdin)
         try:
             await self._connect_pipes(self._process)
         except BaseException:
             await self.__aexit__(None, None, None)
             raise
-        return read, write
+        return read, self._stdin
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -177,8 +221,8 @@ class StdioTransport:
             self._pipes.append((await loop.connect_read_pipe(_protocol_for(reader), pipe))[0])
         transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, process.stdin)
         self._pipes.append(transport)
-        self._stdin = stdin = asyncio.StreamWriter(transport, protocol, None, loop)
-        pumps = (self._read_stdout(stdout), self._read_stderr(stderr), self._write_stdin(stdin), self._watch(process))
+        self._stdin.open(asyncio.StreamWriter(transport, protocol, None, loop))
+        pumps = (self._read_stdout(stdout), self._read_stderr(stderr), self._watch(process))
         self._tasks = [asyncio.create_task(pump) for pump in pumps]
 
     async def _read_stdout(self, reader: asyncio.StreamReader) -> None:
@@ -210,13 +254,25 @@ class StdioTransport:
             case Broken(text=text, why=why):
                 self._fail(Fault(UnreachableReason.PROTOCOL, f"{_LINE} {why}: {text}"))
             case SessionMessage() as message:
-                await self._to_session.send(message)
+                await self._pass(message)
+
+    async def _pass(self, message: SessionMessage) -> None:
+        try:
+            is_kept = self.look(message)
+        except Exception as error:  # noqa: BLE001 (a message that nobody can look at must not leave a session without a reader)
+            self._fail(Fault(UnreachableReason.PROTOCOL, f"{_LINE} could not be taken ({type(error).__name__})"))
+            return
+        if not is_kept:
+            await self._to_session.send(message)
+        elif isinstance(message.message, JSONRPCNotification):
+            # A flood of them comes in one piece, and whoever is told of one must get its turn before the next.
+            await asyncio.sleep(0)
 
     async def _take_overlong(self, line: Overlong) -> None:
         fault = line.fault(_LINE)
         if line.request_id is not None:
             answer = JSONRPCError(jsonrpc="2.0", id=line.request_id, error=error_of_fault(fault))
-            await self._to_session.send(SessionMessage(answer))
+            await self._pass(SessionMessage(answer))
         elif line.answers_nobody:
             self._on_dropped(fault.message)
         else:
@@ -235,15 +291,6 @@ class StdioTransport:
             self._stderr += chunk
             del self._stderr[:-STDERR_RING]
 
-    async def _write_stdin(self, stdin: asyncio.StreamWriter) -> None:
-        # A pipe that breaks ends nothing here: the watcher sees the death, and stdout may still hold an answer.
-        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, ConnectionError):
-            async with self._from_session:
-                async for item in self._from_session:
-                    text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
-                    stdin.write(text.encode("utf-8", "replace") + b"\n")
-                    await stdin.drain()
-
     async def _watch(self, process: subprocess.Popen[bytes]) -> None:
         await _until_exit(process)
         # A grandchild may hold stdout open for ever, so the end of the process counts, not the end of the pipe.
@@ -258,8 +305,7 @@ class StdioTransport:
         if process is None or process.returncode is not None:
             return
         before = self._family(process)
-        if self._stdin is not None:
-            self._stdin.close()
+        self._stdin.end()
         if not await _exits_within(process, self._polite_seconds):
             before |= self._family(process)
             end_group(process.pid, signal.SIGTERM)

@@ -79,6 +79,7 @@ class ReadTap:
         self._on_end = on_end
         self._restore = restore
         self._on_list_changed = on_list_changed
+        self._looked_at: SessionMessage | None = None
 
     @property
     def last_context(self) -> contextvars.Context | None:
@@ -96,13 +97,25 @@ class ReadTap:
                 raise
             if not isinstance(item, SessionMessage):
                 return item
-            self._restore(item.message)
-            message = item.message
-            self._recorder.message(Direction.RECEIVED, message)
-            if isinstance(message, JSONRPCNotification) and message.method != CANCELLED:
-                self._take(message)
-            elif not self.take_answer(message):
+            if item is self._looked_at or not self.look(item):
+                self._looked_at = None
                 return item
+
+    def look(self, item: SessionMessage) -> bool:
+        """Record a message and keep it, unless it is the session's: then False, and it has to come by `receive` next.
+
+        A transport that calls this spares most messages the way through its stream and the session's task.
+        """
+        message = item.message
+        self._restore(message)
+        self._recorder.message(Direction.RECEIVED, message)
+        if isinstance(message, JSONRPCNotification) and message.method != CANCELLED:
+            self._take(message)
+            return True
+        if self.take_answer(message):
+            return True
+        self._looked_at = item
+        return False
 
     def _take(self, notification: JSONRPCNotification) -> None:
         if notification.method == _LIST_CHANGED:
@@ -163,8 +176,8 @@ class WriteTap:
             ticket.hand_over()
         try:
             await self._inner.send(item)
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            # The other side was gone before it took the message.
+        except Exception:
+            # The other side was gone before it took the message, or the message cannot be written down.
             if ticket is not None:
                 ticket.handed = False
             raise
