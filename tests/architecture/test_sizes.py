@@ -16,7 +16,9 @@ PUBLIC_NAMES_CAP = 12
 
 MANY_NAMES: Mapping[str, str] = {
     "src/remit/core/call_ports.py": "the journal's closed union of answers, and the shapes that go in",
+    "src/remit/config/shapes.py": "the closed union of shapes that a value in mcp.yaml may have",
     "src/remit/core/desired.py": "one value type for each part of mcp.yaml",
+    "src/remit/core/envelope.py": "the closed sets of values of a policy, and what is done with whole ones",
     "src/remit/core/gatekeeper.py": "the closed unions of contracts and decisions around one function",
     "src/remit/core/identity.py": "the four names of a tool and the closed union of endpoints",
     "src/remit/core/live.py": "the closed union of observations with its closed sets of reasons",

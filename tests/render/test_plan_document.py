@@ -52,7 +52,7 @@ def closed_objects(value: Any, inside: str = "") -> Iterator[dict[str, Any]]:
 
 def test_the_top_level_is_exactly_what_the_design_names():
     names = (
-        "format_version workspace environment complete digest config database discovery operations held problems drift deferred "
+        "format_version workspace moved_workspace environment complete digest config database discovery operations held problems drift deferred "
         "unmanaged summary"
     )
     assert list(plan_document(REPORT)) == names.split()
