@@ -220,9 +220,28 @@ async def test_a_database_that_is_locked_is_told_and_tried_again(lab: Lab) -> No
             other.execute("BEGIN IMMEDIATE")
             lab.write(ONLY_ONE)
             at = await told.until("trouble", lambda code: code == "workspace-busy", after=at)
+            # Long enough for another attempt, of which nobody need hear.
+            await until(lambda: len(told.of("plan")) > 4)
             other.execute("ROLLBACK")
         await applied(told, "detach assistant.ops/a__two", after=at)
-        assert told.of("mended") != []
+        await told.until("mended", after=at)
+    assert (told.of("trouble"), len(told.of("mended"))) == (["workspace-busy"], 1)
+
+
+@in_a_loop
+async def test_a_lease_that_cannot_be_had_yet_lets_a_watch_plan_and_keeps_it_from_applying(lab: Lab) -> None:
+    lab.database.create_or_upgrade()
+    with closing(sqlite3.connect(lab.folder / ".remit" / "remit.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        async with lab.watched() as told:
+            at = await told.until("plan", lambda plan: summary(plan).get("attach") == 2)
+            lab.write(ONLY_ONE)
+            at = await told.until("plan", lambda plan: summary(plan).get("attach") == 1, after=at)
+            assert (told.of("applied"), told.of("mended")) == ([], [])
+            other.execute("ROLLBACK")
+            at = await applied(told, "attach assistant.ops/a__one", after=at)
+            await told.until("mended")
+    assert told.of("trouble") == ["workspace-busy"]
 
 
 @in_a_loop

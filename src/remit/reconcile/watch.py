@@ -159,6 +159,7 @@ class _Watch:
         self._loaded: Loaded | None = None
         self._holds = False
         self._lease: Lease | None = None
+        self._leaseless = False
         self._serial: int | None = None
         self._wanted = asyncio.Event()
         self._causes: set[Cause] = set()
@@ -232,13 +233,13 @@ class _Watch:
                 continue
             try:
                 serial = await asyncio.to_thread(self._desk.serial, self._loaded)
-                if loop.time() - renewed >= self._pace.lease / 3:
+                if self._leaseless or loop.time() - renewed >= self._pace.lease / 3:
                     await self._renew(self._loaded)
                     renewed = loop.time()
             except RemitError as error:
                 self._in_the_way(error)
                 continue
-            if self._trouble is not None or serial != self._serial:
+            if serial != self._serial or (self._trouble is not None and not self._leaseless):
                 self._want(Cause.DATABASE)
 
     async def _renew(self, loaded: Loaded) -> None:
@@ -255,7 +256,9 @@ class _Watch:
             if lease is not None:
                 self._lease = None
                 await asyncio.to_thread(self._desk.release, lease)
+            self._leaseless = True
             self._lease = await asyncio.to_thread(self._desk.take, loaded)
+            self._leaseless = False
         except RemitError as error:
             self._in_the_way(error)
 
@@ -305,38 +308,42 @@ class _Watch:
         except RemitError as error:
             self._in_the_way(error)
             return
-        if self._trouble is not None:
-            self._trouble = None
-            self._view.mended()
         shown = _fingerprint(planned.document)
         is_news, self._shown = shown != self._shown, shown
         self._view.plan(planned.document, cause, is_news=is_news)
-        if self._applies and self._is_due(planned):
-            await self._apply(loaded, planned)
+        if self._applies and self._is_due(planned) and not await self._apply(loaded, planned):
+            return
+        if self._trouble is not None and not self._leaseless:
+            self._trouble = None
+            self._view.mended()
 
     def _is_due(self, planned: Planned) -> bool:
         plan = planned.report.plan
         if not plan.operations or plan.vetoes or planned.document["digest"] == self._given_up:
             return False
-        return self._holds and self._lease is not None and not self._is_waiting()
+        lease = self._lease
+        ours = lease is not None and lease.workspace == plan.workspace
+        return ours and self._holds and not self._is_waiting()
 
-    async def _apply(self, loaded: Loaded, planned: Planned) -> None:
+    async def _apply(self, loaded: Loaded, planned: Planned) -> bool:
+        """Apply a plan. False where something was in the way, and was told."""
         # Where the files changed, they are about to be read, and there will be another plan.
         if not await self._files.lasted() or not self._holds or self._loaded is not loaded:
-            return
+            return True
         try:
             applied = await asyncio.to_thread(self._desk.apply, planned, loaded, self._lease)
         except PlanStale:
             self._want(Cause.DATABASE)
-            return
+            return True
         except StoreError as error:
             self._in_the_way(error)
-            return
+            return False
         if applied.failures or applied.vetoes:
             # The same would fail the same way; what changes makes another digest.
             self._given_up = planned.document["digest"]
         self._view.applied(applied, planned.document)
         self._want(Cause.DATABASE)
+        return True
 
 
 def _fingerprint(document: PlanDocument) -> str:
