@@ -53,6 +53,11 @@ CODES: Mapping[str, Explanation] = {
         "Unknown is not empty: its entries stay as they were, and nothing new of it is locked.",
         "run `remit lock --server NAME` when it answers.",
     ),
+    "github-api": Explanation(
+        "The API of GitHub refused what `remit ci` asked of it, or did not answer.",
+        "Without it there is no comment to review, or no way to know what was reviewed.",
+        "give the job `permissions: {contents: read, pull-requests: write}` and the step `GITHUB_TOKEN`, then run it again.",
+    ),
     "untrusted-link": Explanation(
         "`plan --untrusted` met a configuration, overlay or lock that is a symbolic link out of the checkout.",
         "What is wrong in a file is quoted in the log and in the comment; a branch that links to a secret of the runner would "

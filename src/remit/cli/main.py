@@ -24,6 +24,7 @@ _COMMANDS = {
     "approvals": "List, show, approve and deny calls that wait for a human.",
     "audit": "Read the audit trail, verify it, export it.",
     "call": "Call one tool as an assistant, governed and recorded.",
+    "ci": "Comment a plan on a pull request; find the digest that was reviewed.",
     "completion": "Print the completion script of a shell.",
     "config": "Show the configuration as it comes out of its files.",
     "db": "Create or upgrade the database.",

@@ -7,6 +7,7 @@ else, as the text does.
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from remit.core.plan import SAFEGUARD_CODES
 from remit.render.layout import Painter, counted
@@ -27,7 +28,16 @@ from remit.render.plan_sentences import (
 from remit.render.shapes import DiscoveryDocument, PlanDocument, ProblemDocument
 from remit.render.words import DRIFT_WORDS, RISK_ORDER, unmanaged_words
 
-__all__ = ["COMMENT_BYTES", "SUMMARY_BYTES", "applied_markdown", "drift_markdown", "plan_markdown"]
+__all__ = [
+    "COMMENT_BYTES",
+    "SUMMARY_BYTES",
+    "applied_markdown",
+    "comment_marker",
+    "digest_in",
+    "drift_markdown",
+    "marker_of",
+    "plan_markdown",
+]
 
 COMMENT_BYTES = 60_000
 """Of a comment: GitHub refuses one over 65,536 characters, and the caller may add something."""
@@ -35,6 +45,8 @@ COMMENT_BYTES = 60_000
 SUMMARY_BYTES = 900_000
 """Of a job summary: GitHub drops a step's summary over 1 MiB as a whole."""
 
+_MARKER = re.compile(r"(<!-- remit (?:plan|apply|drift) [a-z0-9_.-]{1,64}(?: [a-z0-9_.-]{1,64})? -->)\r?\n")
+_DIGEST = re.compile(r"^Digest `(sha256:[0-9a-f]{64})`", re.MULTILINE)
 _ROOM = 200
 _MESSAGE, _MOST_OUTCOMES = 400, 3
 _PAINT = Painter(colour=False)
@@ -65,13 +77,32 @@ def drift_markdown(document: PlanDocument, counts: str, *, budget_bytes: int = C
     return fitted(_head("drift", document, counts), _sections(document), budget_bytes=budget_bytes)
 
 
-def _head(what: str, document: PlanDocument, counts: str) -> str:
+def comment_marker(what: Literal["plan", "apply", "drift"], workspace: str, environment: str | None) -> str:
+    """The first line of a comment, hidden where it is shown: which run, workspace and environment it is of."""
     # A name that is no workspace's can stand in a file that came from anywhere, and this line is HTML.
+    scope = [workspace, *([] if environment is None else [environment])]
+    name = " ".join(re.sub(r"[^a-z0-9_-]", ".", each[:64]) for each in scope)
+    return f"<!-- remit {what} {name} -->"
+
+
+def marker_of(text: str) -> str | None:
+    """The marker that a text begins with, if it does: only its first line counts, as others may quote one."""
+    found = _MARKER.match(text)
+    return None if found is None else found[1]
+
+
+def digest_in(text: str) -> str | None:
+    """The digest of the plan that a comment shows: from its head alone, which ends at the first section."""
+    head = re.split(r"^### ", text.replace("\r\n", "\n"), maxsplit=1, flags=re.MULTILINE)[0]
+    found = _DIGEST.search(head)
+    return None if found is None else found[1]
+
+
+def _head(what: Literal["plan", "apply", "drift"], document: PlanDocument, counts: str) -> str:
     environment = document["environment"]
     scope = [document["workspace"], *([] if environment is None else [environment])]
-    name = " ".join(re.sub(r"[^a-z0-9_-]", ".", each[:64]) for each in scope)
     lines = [
-        f"<!-- remit {what} {name} -->",
+        comment_marker(what, document["workspace"], environment),
         f"## remit {what} {' '.join(code(each, limit=64) for each in scope)}",
         f"**{counts}**",
     ]
