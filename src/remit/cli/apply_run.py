@@ -85,7 +85,7 @@ def run_apply(config: FileSet, plan_flags: PlanFlags, flags: ApplyFlags) -> Exit
         _require_environment(session, saved)
     _require_database(session, flags)
     discovery = session.discovery(plan_flags, attach_from_cache=False)
-    run = _Run(session, flags, discovery, session.surroundings())
+    run = _Run(session, flags, discovery, session.surroundings(plan_flags))
     request = session.request(plan_flags)
     if saved is not None:
         return _apply_saved(run, request, saved)

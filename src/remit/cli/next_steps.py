@@ -31,5 +31,10 @@ def flags_again(flags: "PlanFlags", accept: tuple[str, ...]) -> Iterator[str]:
         ("--allow-missing-file", sorted(flags.allow_missing)),
     ):
         yield from (f" {flag} {shlex.quote(value)}" for value in values)
+    yield from (
+        f" {flag}"
+        for flag, given in (("--rebind", flags.leave.rebind), ("--allow-older-commit", flags.leave.older_commit))
+        if given
+    )
     if flags.allow_detach is not None:
         yield f" --allow-detach {flags.allow_detach}"

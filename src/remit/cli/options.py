@@ -87,6 +87,7 @@ _FORMS = {
     "text": "Text for people",
     "json": "JSON for machines (alone on stdout)",
     "markdown": "Markdown for a comment",
+    "mermaid": "a Mermaid flowchart for a page",
     "github": "annotations, job summary and outputs for GitHub Actions",
 }
 
@@ -173,6 +174,10 @@ _PLAN_OPTIONS = (
         metavar="FILE",
         help="This file of the last apply may be gone, with what it declared. Repeatable.",
     ),
+    click.option(
+        "--rebind", is_flag=True, help="From now on the workspace's files come from this repository and path."
+    ),
+    click.option("--allow-older-commit", is_flag=True, help="Go back to a commit from before the one applied last."),
     click.option("--require-complete", is_flag=True, help="Do nothing unless every server was listed (exit 4)."),
     no_color_option,
 )

@@ -5,7 +5,7 @@ Decides the order of the steps; each is some other part's work.
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -20,7 +20,9 @@ from remit.config.composing import overlay_of
 from remit.config.file_set import FileSet
 from remit.config.loader import Loaded, Rejected, load
 from remit.config.lockfile import LockFile, lock_place
+from remit.config.repository import Repository
 from remit.core.acceptance import Acceptance
+from remit.core.binding import Leave
 from remit.core.desired import Desired
 from remit.core.identity import ServerId
 from remit.core.live import Listed, SkipReason
@@ -33,6 +35,7 @@ from remit.errors import ConfigError, NoDatabase
 from remit.reconcile.observe import ObserveRequest, RefreshMode, observe, observe_cached, observe_nobody
 from remit.reconcile.outcome import ExitCode
 from remit.reconcile.planning import (
+    Provenance,
     Surroundings,
     check_acceptances,
     check_allow_empty,
@@ -57,6 +60,7 @@ class PlanFlags:
     allow_missing: frozenset[str] = frozenset()
     offline: bool = False
     untrusted: bool = False
+    leave: Leave = field(default_factory=Leave)
 
     @classmethod
     def of(
@@ -70,6 +74,7 @@ class PlanFlags:
         allow_missing: tuple[str, ...] = (),
         offline: bool = False,
         untrusted: bool = False,
+        leave: Leave | None = None,
     ) -> "PlanFlags":
         """From the command line's own words."""
         parts = (each.rpartition("@") for each in accept)
@@ -82,6 +87,7 @@ class PlanFlags:
             allow_missing=frozenset(allow_missing),
             offline=offline,
             untrusted=untrusted,
+            leave=leave or Leave(),
         )
 
     @property
@@ -104,6 +110,7 @@ class Session:
     store: Store | None
     recorded: Recorded
     lock: LockFile | None
+    config: FileSet
 
     @property
     def desired(self) -> Desired:
@@ -120,13 +127,21 @@ class Session:
             )
         return self.store
 
-    def surroundings(self) -> Surroundings:
-        """The facts a report carries beside its plan."""
+    def surroundings(self, flags: PlanFlags | None = None) -> Surroundings:
+        """The facts a report carries beside its plan; with `flags`, also where the files come from."""
+        # A pull request comes from wherever it comes from, and is applied by nobody.
+        judged = flags is not None and not flags.untrusted
+        repository = Repository(self.config.main)
         return Surroundings(
             dialect="sqlite" if self.store is None else self.store.dialect,
             exists=self.store is not None,
             commit=self.host.commit(self.loaded.base_dir),
             lock=None if self.lock is None else self.lock.file,
+            provenance=Provenance(
+                source=repository.source(), age_against=repository.age_against, leave=flags.leave if flags else Leave()
+            )
+            if judged
+            else None,
         )
 
     def discovery(
@@ -238,7 +253,14 @@ def open_session(
     store, recorded = _recorded(database, checkout, terminal)
     lock = lock_or_exit(config, loaded.desired, terminal, annotate=annotate) if obeys_lock else None
     return Session(
-        host=host, terminal=terminal, loaded=loaded, database=database, store=store, recorded=recorded, lock=lock
+        host=host,
+        terminal=terminal,
+        loaded=loaded,
+        database=database,
+        store=store,
+        recorded=recorded,
+        lock=lock,
+        config=config,
     )
 
 

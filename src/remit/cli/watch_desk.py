@@ -95,13 +95,14 @@ class Desk:
             store=store,
             recorded=recorded,
             lock=lock_in_force(self.config, loaded.desired),
+            config=self.config,
         )
         discovery = asyncio.run(observe(loaded.desired, recorded, answers, ObserveRequest(), Silent()))
         inputs = Inputs(
             desired=loaded.desired,
             discovery=discovery,
             request=session.request(self.flags),
-            surroundings=session.surroundings(),
+            surroundings=session.surroundings(self.flags),
         )
         return inputs.plan_from(recorded)
 

@@ -159,6 +159,21 @@ PLAN_CODES: Mapping[str, Explanation] = {
         "It is done, or the name is misspelt. It lifts nothing else meanwhile.",
         "delete the entry, or correct the address.",
     ),
+    "bound-elsewhere": Explanation(
+        "The workspace was first applied from another repository or path than these files.",
+        "Two sources that apply to one workspace undo each other, and a copied folder would take everything over. Nothing is applied.",
+        "apply from the place that the message names, choose another `workspace:`, or pass --rebind where the files moved for good.",
+    ),
+    "older-commit": Explanation(
+        "What is checked out is an ancestor of the commit that was applied last.",
+        "A late or repeated pipeline run would take back what a later one applied. Nothing is applied.",
+        "check out the newer commit, or pass --allow-older-commit where going back is meant; a revert is a newer commit and passes.",
+    ),
+    "commit-unknown": Explanation(
+        "The commit that was applied last is not in this clone.",
+        "A shallow clone cannot tell whether what is checked out is older, so it is a warning only.",
+        "fetch the whole history in the job that applies, such as `fetch-depth: 0`.",
+    ),
     "not-in-lock": Explanation(
         "A tool is attached and selected, and the lock does not have it.",
         "The lock is what reviewers approved. What was attached before stays in service, as only the file detaches.",

@@ -6,7 +6,7 @@ What it does not decide: how states are read, and how operations are carried out
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from remit.core.acceptance import Acceptance, Unsettled, settle
 from remit.core.addresses import address_of, tool_address
@@ -45,7 +45,7 @@ from remit.core.servers import judge_servers
 from remit.core.suggestions import rename_notes
 from remit.core.views import ServerView, as_locked, view_of
 
-__all__ = ["PlanRequest", "make_plan"]
+__all__ = ["PlanRequest", "make_plan", "refusals_of", "with_problems"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,14 +69,18 @@ def make_plan(desired: Desired, recorded: Recorded, live: Live, request: PlanReq
     """Compare the three states. `live` has an observation for every declared server."""
     moves = resolve_moves(desired, recorded)
     matching = match_servers(desired, recorded, moves)
-    refusals = [
+    if refusals := refusals_of(desired, moves, matching):
+        return _refused(desired, moves.recorded, refusals)
+    return _planned(desired, moves, matching, live, request)
+
+
+def refusals_of(desired: Desired, moves: Moves, matching: Matching) -> tuple[Diagnostic, ...]:
+    """Why nothing at all can be planned: whose the workspace is, and what of `moved` cannot be followed."""
+    return (
         *_foreign_workspace(desired, moves.recorded),
         *moves.problems,
         *occupied_tools(desired, moves.recorded, _declared_names(matching)),
-    ]
-    if refusals:
-        return _refused(desired, moves.recorded, refusals)
-    return _planned(desired, moves, matching, live, request)
+    )
 
 
 def _planned(desired: Desired, moves: Moves, matching: Matching, live: Live, request: PlanRequest) -> Plan:
@@ -126,6 +130,12 @@ def _planned(desired: Desired, moves: Moves, matching: Matching, live: Live, req
         complete=_complete(views, tools, problems, locked=_lock_in_force(desired, request) is not None),
         moved_workspace=moves.workspace,
     )
+
+
+def with_problems(plan: Plan, problems: Iterable[Diagnostic]) -> Plan:
+    """The plan with more problems, in their order."""
+    more = tuple(problems)
+    return replace(plan, problems=tuple(sorted((*plan.problems, *more), key=_problem_order))) if more else plan
 
 
 def _remarks(

@@ -92,6 +92,10 @@ class WorkspaceTransaction(Protocol):
         """Carry out operations in the order that keeps every constraint; a failed assistant costs the others nothing."""
         ...
 
+    def bind(self, source: str | None) -> None:
+        """Write down where the workspace's files come from, if it is recorded."""
+        ...
+
     def move_workspace(self, before: str) -> None:
         """Take over everything of a workspace that this one was called before; nothing where there is none."""
         ...

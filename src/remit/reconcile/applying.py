@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import assert_never, cast
 
+from remit.core.binding import source_after
 from remit.core.canonical import JsonObject
 from remit.core.contributing import contributors_after, judge_files
 from remit.core.desired import Desired, LockUse
@@ -159,6 +160,7 @@ def apply(
             transaction.keep_files(files)
         if _first_lock(planned):
             transaction.note_lock()
+        _bind(transaction, planned)
     _invalidate(caches, desired.owner, chosen.operations)
     failed = {each.assistant for each in failures}
     return Applied(
@@ -216,6 +218,16 @@ def _lost_files(
     due = [*chosen, *(each.operation for each in held)]
     recorded = as_declared(inputs.desired, planned.recorded)
     return judge_files(due, inputs.desired, recorded, inputs.request.allow_missing)
+
+
+def _bind(transaction: WorkspaceTransaction, planned: Planned) -> None:
+    inputs = planned.inputs
+    provenance = inputs.surroundings.provenance
+    if provenance is not None:
+        record = as_declared(inputs.desired, planned.recorded).workspaces.get(inputs.desired.workspace)
+        binds, source = source_after(record, provenance.source, provenance.leave)
+        if binds:
+            transaction.bind(source)
 
 
 def _first_lock(planned: Planned) -> bool:

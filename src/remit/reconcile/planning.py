@@ -4,28 +4,31 @@ Decides nothing that core does not; it adds what a reader needs beside a plan (d
 each assistant's model carries) and refuses acceptances that name nothing.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from remit.core.acceptance import Acceptance
 from remit.core.addresses import attachment_address, nearest, tool_address
+from remit.core.binding import CommitAge, Leave, judge_binding
 from remit.core.canonical import sha256_hex
 from remit.core.contributing import vanished_files
 from remit.core.definition import function_of
 from remit.core.desired import ConfigFile, Desired
+from remit.core.diagnostics import Diagnostic
 from remit.core.identity import ServerId
 from remit.core.live import Listed
 from remit.core.matching import Known, match_servers
 from remit.core.moves import as_declared
 from remit.core.operations import Attach, Detach, Reason, Refresh
 from remit.core.plan import Plan
-from remit.core.planner import PlanRequest, make_plan
-from remit.core.recorded import Recorded
+from remit.core.planner import PlanRequest, make_plan, with_problems
+from remit.core.recorded import Recorded, WorkspaceRecord
 from remit.core.report import AssistantLoad, ConfigFacts, DatabaseFacts, DiscoveryLine, PlanReport
 from remit.errors import UsageError
 from remit.reconcile.observe import live_of
 
 __all__ = [
+    "Provenance",
     "Surroundings",
     "check_acceptances",
     "check_allow_empty",
@@ -39,6 +42,20 @@ CHARACTERS_A_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """Where the files come from, as `source`, and how their commit stands to another one; what is allowed is the `leave`."""
+
+    source: str | None
+    age_against: Callable[[str | None], CommitAge]
+    leave: Leave = field(default_factory=Leave)
+
+    def judge(self, workspace: WorkspaceRecord | None) -> tuple[Diagnostic, ...]:
+        """What speaks against applying these files to a workspace."""
+        age = self.age_against(None if workspace is None else workspace.commit)
+        return judge_binding(workspace, self.source, age, self.leave)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
     """Facts that a report carries and a plan does not depend on.
 
@@ -49,6 +66,8 @@ class Surroundings:
     exists: bool
     commit: str | None = None
     lock: ConfigFile | None = None
+    provenance: Provenance | None = None
+    """None where nobody asks for one, as for a drift."""
 
 
 def make_report(
@@ -61,6 +80,8 @@ def make_report(
     """A plan of these states with everything shown beside it."""
     plan = make_plan(desired, recorded, live_of(discovery), request)
     workspace = as_declared(desired, recorded).workspaces.get(desired.workspace)
+    if surroundings.provenance is not None:
+        plan = with_problems(plan, surroundings.provenance.judge(workspace))
     return PlanReport(
         plan=plan,
         discovery=discovery,

@@ -81,7 +81,9 @@ def read_recorded(connection: Connection) -> Recorded:
 
 
 def _workspaces(connection: Connection) -> Mapping[str, WorkspaceRecord]:
-    rows = connection.execute(select(workspaces)).mappings()
+    newest = (applies.c.workspace == workspaces.c.name) & (applies.c.serial == workspaces.c.serial)
+    query = select(workspaces, applies.c.commit).outerjoin_from(workspaces, applies, newest)
+    rows = connection.execute(query).mappings()
     return {
         row["name"]: WorkspaceRecord(
             name=row["name"],
@@ -90,6 +92,8 @@ def _workspaces(connection: Connection) -> Mapping[str, WorkspaceRecord]:
             serial=row["serial"],
             lock_used=row["lock_used"],
             files=() if row["files"] is None else json_list(row["files"]),
+            source=row["source"],
+            commit=row["commit"],
         )
         for row in sorted(rows, key=lambda row: row["name"])
     }

@@ -132,6 +132,13 @@ class DatabaseTransaction:
                     failures[user] = f"{why}; so server.{name} stays registered"
             return tuple(Failure(assistant=name, message=why) for name, why in sorted(failures.items()))
 
+    def bind(self, source: str | None) -> None:
+        """Write down where the workspace's files come from, if it is recorded."""
+        with self._guarded():
+            require_storable(source, place=f"workspace.{self._scope.workspace}")
+            mine = workspaces.c.name == self._scope.workspace
+            self._scope.connection.execute(update(workspaces).where(mine).values(source=source))
+
     def move_workspace(self, before: str) -> None:
         """Take over everything of a workspace that this one was called before; nothing where there is none."""
         with self._guarded():

@@ -9,6 +9,7 @@ from remit.cli.apply_run import ApplyFlags, run_apply
 from remit.cli.options import finite, format_choice, plan_options
 from remit.cli.session import PlanFlags
 from remit.config.file_set import FileSet
+from remit.core.binding import Leave
 
 __all__ = ["command"]
 
@@ -56,6 +57,8 @@ def command(
     allow_detach: int | None,
     allow_empty: tuple[str, ...],
     allow_missing: tuple[str, ...],
+    rebind: bool,
+    allow_older_commit: bool,
     require_complete: bool,
     no_color: bool,
     auto_approve: bool,
@@ -78,6 +81,7 @@ def command(
         allow_detach=allow_detach,
         allow_empty=allow_empty,
         allow_missing=allow_missing,
+        leave=Leave(rebind=rebind, older_commit=allow_older_commit),
     )
     code = run_apply(
         config,

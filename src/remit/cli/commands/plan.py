@@ -10,6 +10,7 @@ from remit.cli.options import format_choice, plan_options
 from remit.cli.outcomes import forget_summary, plan_outcome, show, write_summary
 from remit.cli.session import PlanFlags, open_session
 from remit.config.file_set import FileSet
+from remit.core.binding import Leave
 from remit.reconcile.outcome import plan_exit
 from remit.reconcile.saved import check_target, write_plan
 from remit.render.document import plan_document
@@ -43,6 +44,8 @@ def command(
     allow_missing: tuple[str, ...],
     offline: bool,
     untrusted: bool,
+    rebind: bool,
+    allow_older_commit: bool,
     require_complete: bool,
     no_color: bool,
 ) -> None:
@@ -66,11 +69,12 @@ def command(
         allow_detach=allow_detach,
         allow_empty=allow_empty,
         allow_missing=allow_missing,
+        leave=Leave(rebind=rebind, older_commit=allow_older_commit),
         offline=offline,
         untrusted=untrusted,
     )
     discovery = session.discovery(flags, attach_from_cache=True)
-    report = session.report(discovery, session.request(flags), session.surroundings())
+    report = session.report(discovery, session.request(flags), session.surroundings(flags))
     document = plan_document(report)
     if session.store is None:
         session.terminal.note(

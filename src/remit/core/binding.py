@@ -1,0 +1,79 @@
+"""A workspace belongs to one place in one repository, and time goes forward: what is applied comes from there, and is not older.
+
+Decides when a plan is refused because its files come from elsewhere or from before (DESIGN.md section 7). Where files come from
+is found out by config/repository.py. Pure.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from remit.core.diagnostics import Diagnostic, Severity
+from remit.core.recorded import WorkspaceRecord
+
+__all__ = ["CommitAge", "Leave", "judge_binding", "source_after"]
+
+
+class CommitAge(StrEnum):
+    """How the commit that is checked out stands to the one applied last."""
+
+    NOT_OLDER = "not_older"
+    OLDER = "older"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leave:
+    """What a person allowed on the command line: another source from now on, an older commit this once."""
+
+    rebind: bool = False
+    older_commit: bool = False
+
+
+def judge_binding(
+    record: WorkspaceRecord | None, source: str | None, age: CommitAge, leave: Leave
+) -> tuple[Diagnostic, ...]:
+    """Refusals, and a warning where nobody can tell. `source` is where the files come from, None outside a repository."""
+    if record is None:
+        return ()
+    address, found = f"workspace.{record.name}", list[Diagnostic]()
+    if record.source is not None and source != record.source and not leave.rebind:
+        here = (
+            f"these files come from {source}"
+            if source
+            else "these files come from no repository with a remote `origin`"
+        )
+        found.append(
+            Diagnostic(
+                code="bound-elsewhere",
+                message=f"the workspace is bound to {record.source}, and {here}",
+                address=address,
+                hint="apply from there, choose another `workspace:`, or pass --rebind if the files moved for good",
+            )
+        )
+    if age is CommitAge.OLDER and not leave.older_commit:
+        found.append(
+            Diagnostic(
+                code="older-commit",
+                message=f"commit {record.commit} was applied last, and what is checked out is from before it",
+                address=address,
+                hint="check out the newer commit, or pass --allow-older-commit if going back is meant",
+            )
+        )
+    elif age is CommitAge.UNKNOWN and not leave.older_commit:
+        found.append(
+            Diagnostic(
+                code="commit-unknown",
+                severity=Severity.WARNING,
+                message=f"commit {record.commit} was applied last and is not in this clone, so nobody knows which one is newer",
+                address=address,
+                hint="fetch the history (a shallow clone lacks it), so that an older commit is refused",
+            )
+        )
+    return tuple(found)
+
+
+def source_after(record: WorkspaceRecord | None, source: str | None, leave: Leave) -> tuple[bool, str | None]:
+    """Whether an apply writes down another source than is recorded, and which."""
+    before = None if record is None else record.source
+    bind = source != before and (before is None or leave.rebind)
+    return bind, source
