@@ -335,3 +335,34 @@ async def test_a_server_that_is_declared_no_more_is_ended(lab: Lab) -> None:
         lab.write()
         await applied(told, "unregister_server server.b", after=at)
         await until(lambda: not alive(pid))
+
+
+@pytest.mark.slow
+@in_a_loop
+async def test_case_c26_a_folder_of_server_files_is_followed_and_a_tool_that_comes_later_is_not_attached_unseen(
+    lab: Lab,
+) -> None:
+    lab.serve("b", tools=[tool("other")])
+    part = "version: 1\nmcp:\n  servers:\n    - name: {name}\n      command: {command}\nassistants:\n"
+    part += "  - name: ops-{name}\n    tools:\n      - server: {name}\n        include: ['*']\n        exclude: [two]\n"
+    folder = lab.folder / "servers"
+    folder.mkdir()
+    for name in ("a", "b"):
+        text = part.replace("{name}", name).replace("{command}", f"{{{name}}}")
+        lab.replace(folder / f"{name}.yaml", lab.filled(text))
+    lab.write("version: 1\nworkspace: demo\ninclude: [servers/*.yaml]\n")
+    async with lab.watched() as told:
+        at = await told.until("plan", lambda plan: summary(plan) == {"held": 2})
+        accepts = [f"{each['address']}@{each['after']['definition_digest']}" for each in told.of("plan")[-1]["held"]]
+        assert await asyncio.to_thread(lab.accept, *accepts) == 0
+        at = await told.until("plan", lambda plan: summary(plan) == {"unchanged": 2}, after=at)
+        lab.serve("a", tools=[tool("one"), tool("two"), tool("three")])
+        at = await told.until("plan", lambda plan: summary(plan) == {"held": 1, "unchanged": 2}, after=at)
+        assert [each["remote_name"] for each in told.of("plan")[-1]["held"]] == ["three"]
+        (folder / "b.yaml").unlink()
+        await told.until("plan", lambda plan: summary(plan).get("detach") == 1, after=at)
+        refused = {each["code"] for each in told.of("plan")[-1]["problems"]}
+    async with lab.watched() as told:
+        await told.until("plan", lambda plan: summary(plan).get("detach") == 1)
+    assert {each["code"] for each in told.of("plan")[-1]["problems"]} == refused
+    assert (told.of("applied"), sorted(lab.attached())) == ([], ["a__one", "b__other"])

@@ -122,6 +122,16 @@ class Told:
 
     async def until(self, event: str, holds: Callable[[Any], bool] = lambda _: True, *, after: int = 0) -> int:
         """Wait until something of a kind was told that holds; gives the number of events up to it, for `after`."""
+        try:
+            return await self._until(event, holds, after)
+        except TimeoutError:
+            raise AssertionError(f"no such {event} after {after} of {self.short()}") from None
+
+    def short(self) -> list[tuple[str, Any]]:
+        """What was told, of plans the counts."""
+        return [(name, summary(what) if name == "plan" else name == "files" or what) for name, what in self.events]
+
+    async def _until(self, event: str, holds: Callable[[Any], bool], after: int) -> int:
         async with asyncio.timeout(SECONDS), self.news:
             while True:
                 for number, (name, what) in enumerate(self.events[after:], after + 1):
@@ -183,9 +193,10 @@ class Lab:
         _, recorded = self.database.recorded()
         return {each.provider_name: str(each.definition.content().description) for each in recorded.attachments}
 
-    def accept(self, acceptance: str) -> int:
-        """Apply with an acceptance, as a person does beside the watch; the exit code."""
-        return Workspace(self.folder).process("apply", "--auto-approve", "--accept", acceptance).code
+    def accept(self, *acceptances: str) -> int:
+        """Apply with acceptances, as a person does beside the watch; the exit code."""
+        accepted = [word for each in acceptances for word in ("--accept", each)]
+        return Workspace(self.folder).process("apply", "--auto-approve", *accepted).code
 
     def lock(self) -> int:
         """Write the lock from what the servers say now; the exit code."""

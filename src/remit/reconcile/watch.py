@@ -319,7 +319,7 @@ class _Watch:
 
     def _is_due(self, planned: Planned) -> bool:
         plan = planned.report.plan
-        if not plan.operations or plan.vetoes or planned.document["digest"] == self._given_up:
+        if not plan.has_changes or plan.vetoes or planned.document["digest"] == self._given_up:
             return False
         lease = self._lease
         ours = lease is not None and lease.workspace == plan.workspace
