@@ -69,7 +69,8 @@ class ArgumentNames:
             pending.append((arguments, self._root, ()))
         while pending:
             value, group, path = pending.popleft()
-            if isinstance(value, Mapping):
+            # dict first: the abstract class answers ten times slower, and arguments are dicts.
+            if isinstance(value, dict | Mapping):
                 members = cast("JsonObject", value)
                 if group.judged and not members.keys() <= group.known:
                     yield from (UnknownArgument(path, name, group.known) for name in members if name not in group.known)

@@ -74,16 +74,21 @@ def weigh(value: Json) -> Weight:
             else:
                 size += text_bytes(found) + 2
                 odd = odd or _is_odd(found)
-        elif isinstance(found, Mapping):
+        elif isinstance(found, dict | Mapping):
             members = cast("JsonObject", found)
-            size += sum(text_bytes(key) + 4 for key in members) + (1 if members else 2)
-            odd = odd or any(map(_is_odd, members))
+            keys = "".join(members)
+            size += text_bytes(keys) + 4 * len(members) + (1 if members else 2)
+            odd = odd or _is_odd(keys)
             too_deep = too_deep or depth >= MAX_RESULT_DEPTH
-            pending.extend((each, depth + 1) for each in members.values() if depth < MAX_RESULT_DEPTH)
-        elif isinstance(found, Sequence):
+            if depth < MAX_RESULT_DEPTH:
+                depth += 1
+                pending += [(each, depth) for each in members.values()]
+        elif isinstance(found, list | Sequence):
             size += len(found) + 1 if found else 2
             too_deep = too_deep or depth >= MAX_RESULT_DEPTH
-            pending.extend((each, depth + 1) for each in found if depth < MAX_RESULT_DEPTH)
+            if depth < MAX_RESULT_DEPTH:
+                depth += 1
+                pending += [(each, depth) for each in found]
         else:
             length = _scalar_bytes(found)
             size += length

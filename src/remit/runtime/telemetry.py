@@ -7,7 +7,7 @@ Where the host has a span open, the run's trace id is its trace id, so that audi
 
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Protocol
 
 from remit.runtime.abi import ToolCallEnvelope, ToolResultEnvelope
@@ -35,8 +35,7 @@ class Spans(Protocol):
         """The 32 hex characters of the trace that the host is in; None outside of one."""
         ...
 
-    @contextmanager
-    def call(self, call: ToolCallEnvelope, server: str) -> Generator[CallSpan]:
+    def call(self, call: ToolCallEnvelope, server: str) -> AbstractContextManager[CallSpan]:
         """A span around one call to a tool of a server."""
         ...
 
@@ -49,16 +48,15 @@ class _NoSpan:
 class NoSpans:
     """No telemetry."""
 
-    _SPAN = _NoSpan()
+    _SPAN = nullcontext(_NoSpan())
 
     def trace_id(self) -> str | None:
         """There is no trace of the host's."""
         return None
 
-    @contextmanager
-    def call(self, call: ToolCallEnvelope, server: str) -> Generator[CallSpan]:
+    def call(self, call: ToolCallEnvelope, server: str) -> AbstractContextManager[CallSpan]:
         """No span."""
-        yield self._SPAN
+        return self._SPAN
 
 
 class _Span:

@@ -97,6 +97,8 @@ class Journal:
         self._traces_due = float("inf")
         self._not_before = 0.0
         self._idle = False
+        self._is_fresh = False
+        self._wakes_at = float("inf")
         self._closing = False
         self._thread = threading.Thread(target=self._run, name="remit-journal", daemon=True)
         self.ledger = Ledger(access, self.submit)
@@ -187,7 +189,7 @@ class Journal:
     def _traces_wait(self) -> None:
         if self._traces_due == float("inf"):
             self._traces_due = time.monotonic() + _IDLE_SECONDS
-            if self._idle:
+            if self._idle and self._wakes_at > self._traces_due:
                 self._ready.notify()
 
     # --- the thread ------------------------------------------------------------------------------------------------------
@@ -207,8 +209,11 @@ class Journal:
                 due = max(min(waits_since, self._writer.heartbeat_due), self._not_before)
                 if (left := due - time.monotonic()) <= 0:
                     return True
+                # Soon after a turn the next one is likely: events that come until then need not wake this thread.
+                left = min(left, _IDLE_SECONDS) if self._is_fresh else left
+                self._wakes_at = time.monotonic() + left
                 self._idle = True
-                self._ready.wait(left)
+                self._is_fresh = self._ready.wait(left)
                 self._idle = False
             return bool(self._items)
 
@@ -216,6 +221,7 @@ class Journal:
         if not self._begun():
             return
         items, events, links = self._taken()
+        self._is_fresh = True
         try:
             results = self._writer.write([item.work for item in items], events, links)
         except Exception as error:  # noqa: BLE001 (whoever waits is told, and the thread lives on)

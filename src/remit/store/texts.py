@@ -17,6 +17,8 @@ _LENIENT = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True)
 
 def time_text(moment: datetime) -> str:
     """UTC, with microseconds and offset, always 32 characters: texts sort as times do. Raises ValueError if naive."""
+    if moment.tzinfo is UTC:
+        return moment.isoformat(timespec="microseconds")
     if moment.utcoffset() is None:
         raise ValueError("a time without a zone cannot be stored")
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
@@ -29,6 +31,9 @@ def time_from(text: str) -> datetime:
 
 def require_storable(*texts: str | None, place: str) -> None:
     """Refuse what SQLite and PostgreSQL would answer differently (security.md, input 86). Raises StoreError."""
+    together = "".join(filter(None, texts))
+    if together.isascii() and "\0" not in together:
+        return
     for text in texts:
         if text is not None and ("\0" in text or not _encodes(text)):
             raise unstorable(place)

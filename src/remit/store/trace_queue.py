@@ -121,7 +121,7 @@ def event_row(event: ProtocolEvent) -> Mapping[str, Any]:
 
 
 def _storable(text: str) -> str:
-    return well_formed(text).replace("\0", "\ufffd")
+    return text if text.isalnum() and text.isascii() else well_formed(text).replace("\0", "\ufffd")
 
 
 def write_traces(session: Session, events: Rows, links: Iterable[Mapping[str, Any]]) -> None:

@@ -14,6 +14,8 @@ from remit.core.canonical import Json, JsonObject, sha256_hex
 
 __all__ = ["body_of", "can_be_sent", "digested"]
 
+_FINITE = json.JSONEncoder(allow_nan=False)
+
 _READABLE = {
     "params": ("name", "progressToken", "progress", "total"),
     "result": ("isError",),
@@ -45,7 +47,7 @@ def can_be_sent(arguments: JsonObject) -> bool:
     A value that they cannot write would end the session, and with it every other call (measured with 2.3.0).
     """
     try:
-        json.dumps(arguments, allow_nan=False)
+        _FINITE.encode(arguments)
         # The levels of the message around the arguments count too.
         pydantic_core.to_json([[[[arguments]]]])
     except (TypeError, ValueError, RecursionError):
