@@ -6,15 +6,18 @@ import pytest
 
 from remit.core.addresses import address_of
 from remit.core.definition import Definition
-from remit.core.desired import Desired
+from remit.core.desired import Desired, Move
 from remit.core.identity import ProviderName
 from remit.core.live import Live, Observation, Unreachable, UnreachableReason
 from remit.core.lock import Lock, LockedTool
 from remit.core.lock_review import check_lock, lock_changes
 from remit.core.locking import LockDraft, draft_lock
 from remit.core.planner import PlanRequest
-from remit.core.recorded import Recorded
+from remit.core.recorded import Recorded, WorkspaceRecord
+from remit.core.subjects import AssistantSubject, Subject, ToolSubject
 from tests.states import (
+    LINE,
+    WORKSPACE,
     assistant,
     attachment,
     definition,
@@ -157,6 +160,47 @@ def test_what_is_drafted_fits_the_file_and_lets_everything_through() -> None:
         ("refresh", "assistant.ops/github__search"),
     ]
     assert (made.held, made.drift, made.problems) == ((), (), ())
+
+
+# --- what has another name ---------------------------------------------------------------------------------------------
+
+
+def moved(wanted: Desired, *moves: tuple[Subject, Subject]) -> Desired:
+    return replace(wanted, moved=tuple(Move(before=old, after=new, source=LINE) for old, new in moves))
+
+
+def test_a_moved_tool_keeps_its_alias_in_the_lock_recorded_or_not() -> None:
+    renamed = desired(GITHUB, assistant("ops", select("github", "find")))
+    wanted = moved(renamed, (ToolSubject("github", "search"), ToolSubject("github", "find")))
+    old = Lock(assistants={"ops": {"github": {"search": entry("old_name")}}})
+    attached = recorded(KNOWN, OPS, attachment(KNOWN, "search", A, alias="old_name"))
+    for known, before in ((attached, None), (NOTHING, old), (attached, old)):
+        draft = drafted(wanted, known, {"github": listed(find=B)}, before)
+        assert draft.lock == Lock(assistants={"ops": {"github": {"find": entry("old_name", B)}}})
+
+
+def test_a_moved_tool_of_a_silent_server_keeps_its_entry_under_its_new_name() -> None:
+    renamed = desired(GITHUB, assistant("ops", select("github", "find")))
+    wanted = moved(renamed, (ToolSubject("github", "search"), ToolSubject("github", "find")))
+    draft = drafted(wanted, NOTHING, {"github": DOWN}, locked("github", search=A))
+    assert draft.lock == Lock(assistants={"ops": {"github": {"find": entry("github__search")}}})
+
+
+def test_a_renamed_server_and_a_moved_assistant_keep_their_entries_under_their_new_names() -> None:
+    hub = replace(GITHUB, name="hub")
+    wanted = moved(
+        desired(hub, assistant("crew", select("hub", "search"))), (AssistantSubject("ops"), AssistantSubject("crew"))
+    )
+    known = recorded(KNOWN, OPS, attachment(KNOWN, "search", A))
+    draft = drafted(wanted, known, {"hub": DOWN}, locked("github", search=A))
+    assert draft.lock == Lock(assistants={"crew": {"hub": {"search": entry("github__search")}}})
+
+
+def test_where_nothing_can_be_planned_the_lock_stays_as_it_is() -> None:
+    stranger = WorkspaceRecord(name=WORKSPACE, owner="stranger", lineage="line", serial=1)
+    known = replace(recorded(KNOWN, OPS), workspaces={WORKSPACE: stranger})
+    draft = drafted(BY_GLOB, known, {"github": listed(search=B)}, locked("github", search=A))
+    assert (draft.lock, [each.code for each in draft.refusals]) == (locked("github", search=A), ["not-owner"])
 
 
 # --- differences -------------------------------------------------------------------------------------------------------

@@ -107,9 +107,8 @@ def _draft(run: _Run, servers: tuple[str, ...]) -> tuple[LockDraft, tuple[Discov
     discovery = session.discovery(flags, attach_from_cache=False)
     request = PlanRequest(diff=difference, scope=flags.scope, lock=run.lock)
     draft = draft_lock(session.desired, session.recorded, live_of(discovery), request, run.config.environment)
-    strangers = [each for each in draft.plan.problems if each.code == "not-owner"]
-    if strangers:
-        session.terminal.diagnose(strangers)
+    if draft.refusals:
+        session.terminal.diagnose(draft.refusals)
         raise click.exceptions.Exit(ExitCode.ERROR)
     return draft, discovery
 

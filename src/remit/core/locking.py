@@ -5,17 +5,19 @@ out of a lock, only the file does (DESIGN.md sections 4 and 7). Pure.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from remit.core.definition import Definition
 from remit.core.desired import Desired, Selection
+from remit.core.diagnostics import Diagnostic
 from remit.core.identity import ProviderName, ServerId
 from remit.core.live import Listed, Live
 from remit.core.lock import Lock, LockedTool
 from remit.core.matching import Known, Matching, Unknown, match_servers
+from remit.core.moves import Moves, resolve_moves
 from remit.core.operations import Attach, RenameAlias, ToolKey
 from remit.core.plan import Plan
-from remit.core.planner import PlanRequest, make_plan
+from remit.core.planner import PlanRequest, make_plan, refusals_of
 from remit.core.recorded import Recorded, RecordedAttachment
 from remit.core.selector import Selector
 from remit.core.servers import judge_servers
@@ -27,47 +29,66 @@ __all__ = ["LockDraft", "draft_lock"]
 class LockDraft:
     """A lock as it would be written. `unlisted` are enabled servers that gave no listing: their entries are the old ones.
 
-    `plan` is the one that the same states make; its problems say what could not be locked.
+    `plan` is the one that the same states make; its problems say what could not be locked, `refusals` why nothing could.
     """
 
     lock: Lock
     unlisted: tuple[str, ...]
     plan: Plan
+    refusals: tuple[Diagnostic, ...] = ()
 
 
 def draft_lock(
     desired: Desired, recorded: Recorded, live: Live, request: PlanRequest, environment: str | None
 ) -> LockDraft:
-    """The lock of these states; `request.lock` is the old one, whose aliases stay, `request.scope` what is looked at."""
-    plan = make_plan(desired, recorded, live, request)
-    matching = match_servers(desired, recorded)
-    blocked = judge_servers(desired, recorded, matching, request.scope).blocked
+    """The lock of these states; `request.lock` is the old one, whose aliases stay, `request.scope` what is looked at.
+
+    Where `refusals` says why nothing can be planned, nothing can be locked either, and the lock is the old one.
+    """
+    moves = resolve_moves(desired, recorded)
+    matching = match_servers(desired, recorded, moves)
+    old = _followed(request.lock or Lock(), moves, matching)
+    plan = make_plan(desired, recorded, live, replace(request, lock=old))
+    if refusals := refusals_of(desired, moves, matching):
+        return LockDraft(lock=old, unlisted=(), plan=plan, refusals=refusals)
+    blocked = judge_servers(desired, moves.recorded, matching, request.scope, moves).blocked
+    wanted = [
+        server
+        for server in desired.servers
+        if server.enabled and (request.scope is None or server.name in request.scope)
+    ]
     listings = {
         server.name: observation
-        for server in desired.servers
-        if server.enabled
-        and server.name not in blocked
-        and (request.scope is None or server.name in request.scope)
-        and isinstance(observation := live.get(server.name), Listed)
+        for server in wanted
+        if server.name not in blocked and isinstance(observation := live.get(server.name), Listed)
     }
-    draft = _Draft(
-        old=request.lock or Lock(),
-        ids=_ids(matching),
-        aliases=_aliases(desired, recorded, plan),
-        attached={(each.assistant, each.server_id, each.remote_name): each for each in _own(desired, recorded)},
-        listings=listings,
-    )
+    ids = _ids(matching)
+    renamed = {ids[server]: names for server, names in moves.tools.items() if server in ids}
+    attached = dict(_attached(desired, moves.recorded, renamed))
+    draft = _Draft(old=old, ids=ids, aliases=_aliases(attached, renamed, plan), attached=attached, listings=listings)
     return LockDraft(
         lock=Lock(environment=environment, assistants=_assistants(desired, draft)),
-        unlisted=tuple(
-            server.name
-            for server in desired.servers
-            if server.enabled
-            and server.name not in listings
-            and (request.scope is None or server.name in request.scope)
-        ),
+        unlisted=tuple(server.name for server in wanted if server.name not in listings),
         plan=plan,
     )
+
+
+def _followed(lock: Lock, moves: Moves, matching: Matching) -> Lock:
+    """A lock under the names that the file gives now: what was renamed or moved keeps its alias and its definition."""
+    assistants = {old: new for new, old in moves.assistants.items()}
+    servers = {
+        match.registration.name: name
+        for name, match in matching.matches.items()
+        if isinstance(match, Known) and match.registration.name not in matching.matches
+    }
+    found: dict[str, dict[str, dict[str, LockedTool]]] = {}
+    for assistant, server, name, tool in lock.tools():
+        of, at = assistants.get(assistant, assistant), servers.get(server, server)
+        tools = found.setdefault(of, {}).setdefault(at, {})
+        moved = moves.tools.get(at, {}).get(name, name)
+        # Under its new name the entry was written after the move, so it is the newer one.
+        tools[moved] = tools.get(moved, tool) if moved != name else tool
+    return replace(lock, assistants=found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,23 +152,32 @@ def _ids(matching: Matching) -> dict[str, ServerId]:
     }
 
 
-def _own(desired: Desired, recorded: Recorded) -> Iterator[RecordedAttachment]:
+def _attached(
+    desired: Desired, recorded: Recorded, renamed: Mapping[ServerId, Mapping[str, str]]
+) -> Iterator[tuple[ToolKey, RecordedAttachment]]:
+    """This workspace's attachments by assistant, registration and the remote name that they have from now on."""
     for each in recorded.attachments:
         if each.workspace == desired.workspace and each.assistant_owner == desired.owner:
-            yield each.with_approved_alias()
+            key = (each.assistant, each.server_id, str(each.remote_name))
+            yield _moved(key, renamed), each.with_approved_alias()
 
 
-def _aliases(desired: Desired, recorded: Recorded, plan: Plan) -> dict[ToolKey, ProviderName]:
+def _moved(key: ToolKey, renamed: Mapping[ServerId, Mapping[str, str]]) -> ToolKey:
+    assistant, server_id, name = key
+    return assistant, server_id, renamed.get(server_id, {}).get(name, name)
+
+
+def _aliases(
+    attached: Mapping[ToolKey, RecordedAttachment], renamed: Mapping[ServerId, Mapping[str, str]], plan: Plan
+) -> dict[ToolKey, ProviderName]:
     """The alias of every tool: recorded, else as the plan gives it; declared ones are in the plan."""
-    aliases: dict[ToolKey, ProviderName] = {
-        (each.assistant, each.server_id, each.remote_name): each.provider_name for each in _own(desired, recorded)
-    }
+    aliases = {key: each.provider_name for key, each in attached.items()}
     for operation in (*plan.operations, *(held.operation for held in plan.held)):
         match operation:
             case Attach(tool=tool):
                 aliases[tool.key] = tool.provider_name
             case RenameAlias(tool=tool, after=after):
-                aliases[tool.key] = after
+                aliases[_moved(tool.key, renamed)] = after
             case _:
                 pass
     return aliases
