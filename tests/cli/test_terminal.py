@@ -87,6 +87,16 @@ def test_anything_but_yes_does_nothing(planned: Workspace, answer: str):
     assert (code, "not-approved" in screen, (planned.folder / ".remit").exists()) == (1, True, False)
 
 
+def test_a_lock_is_written_after_a_yes_and_an_apply_by_it_asks_for_nothing_that_it_holds(planned: Workspace):
+    code, screen = converse(planned, ["lock"], [("Write mcp.lock?", "no\n")])
+    assert (code, "nothing was written" in screen, (planned.folder / "mcp.lock").exists()) == (1, True, False)
+    code, _screen = converse(planned, ["lock"], [("Write mcp.lock?", "yes\n")])
+    planned.serve("issues", tool("a"), tool("g1"), tool("g2"))
+    assert (code, (planned.folder / "mcp.lock").exists()) == (0, True)
+    code, screen = converse(planned, ["apply"], [("Apply 4 operations?", "yes\n")])
+    assert (code, "Also accept" in screen, planned.plan().done) == (0, False, {"held": 1, "unchanged": 2})
+
+
 def test_auto_approve_asks_nothing_and_accepts_nothing_held(planned: Workspace):
     code, screen = converse(planned, ["apply", "--auto-approve", "--create-db"], [])
     assert (code, "Only 'yes'" in screen) == (0, False)
