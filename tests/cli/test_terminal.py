@@ -87,6 +87,7 @@ def test_anything_but_yes_does_nothing(planned: Workspace, answer: str):
     assert (code, "not-approved" in screen, (planned.folder / ".remit").exists()) == (1, True, False)
 
 
+@pytest.mark.slow
 def test_a_lock_is_written_after_a_yes_and_an_apply_by_it_asks_for_nothing_that_it_holds(planned: Workspace):
     code, screen = converse(planned, ["lock"], [("Write mcp.lock?", "no\n")])
     assert (code, "nothing was written" in screen, (planned.folder / "mcp.lock").exists()) == (1, True, False)
