@@ -10,7 +10,7 @@ from typing import Any
 
 from bench.budgets import Verdict, judged
 from bench.call_report import call_document, call_text, call_verdicts
-from bench.calls import CallBench
+from bench.calls import MOST, CallBench
 from bench.measure import Failed
 from bench.report import document, machine, text
 from bench.works import Bench
@@ -91,7 +91,10 @@ def _sizes(given: str) -> list[int]:
 
 
 def _counts(given: str) -> dict[int, int]:
-    return {int(callers): int(count) for callers, count in (pair.split(":") for pair in given.split(","))}
+    counts = {int(callers): int(count) for callers, count in (pair.split(":") for pair in given.split(","))}
+    if max(counts.values()) > MOST:
+        raise argparse.ArgumentTypeError(f"at most {MOST:,} calls: the tool takes no larger number")
+    return counts
 
 
 if __name__ == "__main__":

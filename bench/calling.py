@@ -55,7 +55,8 @@ async def _bare(server: str | list[str], callers: int, count: int) -> Facts:
     async with Client(target) as client:
         # The SDK knows by a listing what it checks results against; without one it would list at the first call.
         await client.list_tools()
-        results, facts = await _measured(lambda number: client.call_tool(_TOOL, _arguments(number)), callers, count)
+        given = [_arguments(number) for number in _numbers(count)]
+        results, facts = await _measured(lambda number: client.call_tool(_TOOL, given[number - 1]), callers, count)
     for number, result in enumerate(results, start=1):
         assert result.content[0].text == answer_text(number)  # noqa: S101 (a figure for a wrong answer is none)
         assert not result.is_error  # noqa: S101 (as above)
@@ -67,11 +68,17 @@ async def _governed(callers: int, count: int) -> Facts:
 
     alias = f"server01__{_TOOL}"
     async with remit.Runtime.open("mcp.yaml") as runtime, runtime.run("for-server01") as run:
-        results, facts = await _measured(lambda number: run.call(alias, json.dumps(_arguments(number))), callers, count)
+        # As a model writes them: JSON text.
+        given = [json.dumps(_arguments(number)) for number in _numbers(count)]
+        results, facts = await _measured(lambda number: run.call(alias, given[number - 1]), callers, count)
     for number, result in enumerate(results, start=1):
         assert result.content == answer_text(number), result  # noqa: S101 (as above)
         assert not result.is_error  # noqa: S101 (as above)
     return facts
+
+
+def _numbers(count: int) -> range:
+    return range(1, max(count, WARM_UP) + 1)
 
 
 def _arguments(number: int) -> dict[str, Any]:

@@ -18,9 +18,12 @@ from bench.calling import FACTS, WARM_UP
 from bench.measure import Failed, Program, measured
 from bench.workspaces import Workspace, make_workspace
 
-__all__ = ["TRANSPORTS", "CallBench", "Calls", "Compared"]
+__all__ = ["MOST", "TRANSPORTS", "CallBench", "Calls", "Compared"]
 
 TRANSPORTS: Mapping[str, str] = {"stdio": "stdio", "http": "HTTP"}
+MOST = 10_000
+"""Calls of one run; the schema of the tool (bench/definitions.py) takes no larger number."""
+
 TOOLS = 50
 """Tools of the one server, so that a listing has a usual size."""
 
