@@ -17,7 +17,7 @@ from remit.core.operations import Attach, Detach, Operation
 from remit.core.protection import judge_protected
 from remit.core.recorded import Recorded, RecordedAttachment
 from remit.core.removals import covered_detaches
-from remit.core.subjects import ServerSubject
+from remit.core.subjects import AssistantSubject, ServerSubject
 
 __all__ = ["MAX_SHARE_PERCENT", "MIN_LIMIT", "judge_outcome"]
 
@@ -43,20 +43,20 @@ def judge_outcome(
         way = f"--allow-detach {allow_detach} was given, {len(detaches)} would be detached; {way}"
     covered = covered_detaches(desired, detaches)
     asked = [each for at, each in enumerate(detaches) if at not in covered]
-    if not _is_all_named(desired, recorded, own, covered):
+    if not _is_all_named(desired, recorded, own):
         refusals += _emptied_desired(desired, recorded, own, way)
     refusals += _too_many(asked, desired.workspace, own, way)
     named = {each.tool.assistant for each in detaches} - {each.tool.assistant for each in asked}
     return (*refusals, *_emptied_assistants(operations, own, way, named))
 
 
-def _is_all_named(
-    desired: Desired, recorded: Recorded, own: Sequence[RecordedAttachment], covered: Collection[int]
-) -> bool:
+def _is_all_named(desired: Desired, recorded: Recorded, own: Sequence[RecordedAttachment]) -> bool:
     """Whether a file that asks for nothing names everything that goes."""
     named = {each.subject for each in desired.removed}
-    servers = (each for each in recorded.servers if each.workspace == desired.workspace)
-    return all(ServerSubject(each.name) in named for each in servers) and len(covered) == len(own)
+    servers = {each.server_id: each.name for each in recorded.servers if each.workspace == desired.workspace}
+    return all(ServerSubject(name) in named for name in servers.values()) and all(
+        named & {AssistantSubject(each.assistant), ServerSubject(servers.get(each.server_id, ""))} for each in own
+    )
 
 
 def _emptied_desired(
