@@ -28,6 +28,7 @@ from remit.errors import ConfigError, NoDatabase, UsageError
 
 if TYPE_CHECKING:
     from remit.config.loader import Loaded
+    from remit.core.checkup import Soundness
     from remit.core.events import EventSink, ProtocolEvent
     from remit.core.watch_ports import WatcherFactory
     from remit.runtime.runtime import GovernedRuntime
@@ -195,6 +196,12 @@ class Database:
         from remit.store.database import open_store
 
         return open_store(self.location, new_id=self.host.new_id, clock=self.host.clock).governance()
+
+    def soundness(self) -> "Soundness":
+        """What it says of itself. Raises NoDatabase, DatabaseVersion or DatabaseUnusable."""
+        from remit.store.database import open_store
+
+        return open_store(self.location, new_id=self.host.new_id, clock=self.host.clock).soundness()
 
     def leases(self) -> LeaseDesk:
         """Who watches which workspace. Raises NoDatabase, DatabaseVersion or DatabaseUnusable."""

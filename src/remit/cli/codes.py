@@ -106,6 +106,21 @@ CODES: Mapping[str, Explanation] = {
         "A configuration is written once and edited from then on.",
         "edit the file that is there, or run `remit init` in another folder.",
     ),
+    "database-damaged": Explanation(
+        "The database's own check found a fault in its file.",
+        "What it holds may not be what was approved.",
+        "keep a copy of the file, restore it from a backup, and look at the disk.",
+    ),
+    "calls-abandoned": Explanation(
+        "Calls stand as under way, and the process that made them is gone.",
+        "Nobody knows whether they happened; they are never sent again.",
+        "make any governed call, which marks them `unknown`, and look on the server what became of them.",
+    ),
+    "secret-unset": Explanation(
+        "A server references an environment variable that is not set and has no default.",
+        "The server cannot be connected to without it.",
+        "set the variable where remit runs, or give the reference a default (`${env:NAME:-default}`).",
+    ),
     "database-error": Explanation(
         "The database refused.",
         "Whatever was not committed was rolled back as a whole.",

@@ -26,6 +26,7 @@ from remit.store.tables import workspaces
 from remit.store.writing import DatabaseTransaction
 
 if TYPE_CHECKING:
+    from remit.core.checkup import Soundness
     from remit.store.governance import Governance
     from remit.store.leases import Leases
 
@@ -77,6 +78,12 @@ class DatabaseStore:
         from remit.store.governance import Governance  # noqa: PLC0415 (a plan needs none of it)
 
         return Governance(self._access, self._clock)
+
+    def soundness(self) -> "Soundness":
+        """What the database says of itself."""
+        from remit.store.soundness import read_soundness  # noqa: PLC0415 (only a doctor needs it)
+
+        return self._access.read(lambda connection: read_soundness(connection, self._clock))
 
     def leases(self) -> "Leases":
         """Who watches which workspace."""
