@@ -50,14 +50,29 @@ def test_the_variables_that_a_stdio_server_gets_are_those_of_the_sdk():
 
 def test_the_recipes_are_yaml_with_jobs_that_run_remit():
     blocks = re.findall(r"^```yaml\n(.*?)^```", (ROOT / "docs/ci.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
-    github, comment, gitlab = map(yaml.safe_load, blocks)
-    assert list(github["jobs"]) == ["plan", "apply", "drift"]
-    assert "remit show plan.json --format markdown" in comment[0]["run"]
-    assert {job: [line for line in gitlab[job]["script"] if "remit" in line] for job in ("plan", "apply", "drift")} == {
-        "plan": [
-            "remit plan --out plan.json --summary summary.json",
-            "remit show plan.json --format markdown > plan.md",
-        ],
-        "apply": ["remit apply --auto-approve --summary summary.json"],
-        "drift": ["remit drift --summary summary.json"],
+    github, gitlab, hooks = map(yaml.safe_load, blocks)
+    whole = {
+        name: yaml.safe_load((ROOT / "examples" / "ci" / f"{name}.yml").read_text("utf-8"))
+        for name in ("github-actions", "gitlab-ci")
     }
+    for workflow in (github, whole["github-actions"]):
+        used = {
+            job: [step["with"] for step in each["steps"] if step.get("uses") == "OWNER/remit@COMMIT"]
+            for job, each in workflow["jobs"].items()
+        }
+        assert used == {job: [{"command": job}] for job in ("plan", "apply", "drift")}
+    for pipeline in (gitlab, whole["gitlab-ci"]):
+        assert {job: [line for line in pipeline[job]["script"] if line.startswith("remit")] for job in gitlab} == {
+            "plan": [
+                "remit lock --check",
+                "remit plan --untrusted --out plan.json --summary summary.json",
+                "remit show plan.json --format markdown > plan.md",
+            ],
+            "apply": ["remit apply --auto-approve --summary summary.json"],
+            "drift": ["remit drift --summary summary.json"],
+        }
+    offered = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+    assert [each["id"] for each in hooks["repos"][0]["hooks"]] == [each["id"] for each in offered]
+    for hook in offered:
+        [(command, flags)] = commands_in(hook["entry"])
+        assert set(flags) <= {flag for parameter in command.params for flag in parameter.opts}

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import pytest
 
+from tests.cli.actions_runner import git
 from tests.cli.workspace import SERVER, Ended, Workspace, tool
 
 STDIO = """\
@@ -336,6 +337,25 @@ def test_a_database_that_a_branch_could_have_committed_is_not_opened(runner: Run
     planned = runner.plan(REMIT_DATABASE_URL=url)
     assert (runner.starts(), reasons(planned)) == (0, {"issues": "untrusted_database"})
     assert "in the checkout, where a branch can put one" in planned.err
+
+
+@pytest.mark.parametrize("how", ["the same workspace", "a moved one"])
+def test_a_workspace_of_another_repository_is_neither_asked_for_nor_shown(tmp_path: Path, how: str):
+    theirs, mine = Runner(tmp_path / "theirs"), Runner(tmp_path / "mine")
+    for runner, name in ((theirs, "theirs"), (mine, "mine")):
+        git(runner.checkout.folder, "init", "-q")
+        git(runner.checkout.folder, "remote", "add", "origin", f"https://git.example.com/{name}.git")
+    theirs.write(theirs.server("a", tool("search")))
+    theirs.applied()
+    assert theirs.plan().document["discovery"][0]["status"] == "listed"
+    moved = "workspace: mine\nmoved: [{from: workspace.demo, to: workspace.mine}]"
+    text = STDIO if how == "the same workspace" else STDIO.replace("workspace: demo", moved)
+    mine.write(theirs.server(), text)
+    started = theirs.starts()
+    planned = mine.plan(REMIT_DATABASE_URL=theirs.environ["REMIT_DATABASE_URL"])
+    assert (theirs.starts(), reasons(planned)) == (started, {"issues": "untrusted_database"})
+    assert planned.document["database"] == {"dialect": "sqlite", "exists": False, "lineage": None, "serial": 0}
+    assert "bound to another repository or path" in planned.err
 
 
 @pytest.mark.parametrize("file", ["mcp.yaml", "mcp.lock", "envs/prod.yaml"])

@@ -4,7 +4,7 @@ Decides the order of the steps; each is some other part's work.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,6 +31,7 @@ from remit.core.planner import PlanRequest
 from remit.core.ports import Store
 from remit.core.recorded import Recorded
 from remit.core.report import DiscoveryLine, PlanReport
+from remit.core.subjects import WorkspaceSubject
 from remit.errors import ConfigError, NoDatabase
 from remit.reconcile.observe import ObserveRequest, RefreshMode, observe, observe_cached, observe_nobody
 from remit.reconcile.outcome import ExitCode
@@ -250,7 +251,11 @@ def open_session(
         _check_links(config, checkout)
     loaded = load_or_exit(config, terminal, annotate=annotate)
     database = host.database(loaded.base_dir, loaded.desired.workspace)
-    store, recorded = _recorded(database, checkout, terminal)
+    if checkout is None:
+        store, recorded = database.recorded()
+    else:
+        source = Repository(config.main).source
+        store, recorded = _recorded_for_a_branch(database, checkout, loaded.desired, source, terminal)
     lock = lock_or_exit(config, loaded.desired, terminal, annotate=annotate) if obeys_lock else None
     return Session(
         host=host,
@@ -278,9 +283,18 @@ def _check_links(config: FileSet, checkout: Checkout) -> None:
             )
 
 
-def _recorded(database: Database, checkout: Checkout | None, terminal: Terminal) -> tuple[Store | None, Recorded]:
-    if checkout is None or not checkout.holds(database.location.path):
-        return database.recorded()
-    if database.exists():
-        terminal.note(f"the database {database} is in the checkout, where a branch can put one: not looked at")
-    return None, Recorded()
+def _recorded_for_a_branch(
+    database: Database, checkout: Checkout, desired: Desired, source: Callable[[], str | None], terminal: Terminal
+) -> tuple[Store | None, Recorded]:
+    """What was applied, from a database that no branch wrote, of workspaces that this repository may show to one."""
+    if checkout.holds(database.location.path):
+        if database.exists():
+            terminal.note(f"the database {database} is in the checkout, where a branch can put one: not looked at")
+        return None, Recorded()
+    store, recorded = database.recorded()
+    moved = (each.before.name for each in desired.moved if isinstance(each.before, WorkspaceSubject))
+    bound = {recorded.workspaces[name].source for name in (desired.workspace, *moved) if name in recorded.workspaces}
+    if bound - {None} and bound - {None, source()}:
+        terminal.note("the workspace is bound to another repository or path: a branch of this one sees nothing of it")
+        return None, Recorded()
+    return store, recorded

@@ -62,9 +62,11 @@ class Repository:
         return None if ended is None else ended.returncode
 
     def _git(self, words: Sequence[str]) -> "subprocess.CompletedProcess[str] | None":
+        # A folder of a branch may look like a bare repository, with a configuration of its own.
+        where = ("-c", "safe.bareRepository=explicit", "-C", str(self.main.absolute().parent))
         try:
             return subprocess.run(  # noqa: S603 (fixed words, a folder and a commit of hex digits, no shell)
-                ["git", "-C", str(self.main.absolute().parent), *words],  # noqa: S607 (the user's git is the one meant)
+                ["git", *where, *words],  # noqa: S607 (the user's git is the one meant)
                 capture_output=True,
                 text=True,
                 timeout=_SECONDS,

@@ -76,7 +76,7 @@ def command(
     discovery = session.discovery(flags, attach_from_cache=True)
     report = session.report(discovery, session.request(flags), session.surroundings(flags))
     document = plan_document(report)
-    if session.store is None:
+    if session.store is None and not session.database.exists():
         session.terminal.note(
             f"no database at {session.database} yet: planned from nothing; `remit apply` needs --create-db or "
             "`remit db upgrade` first, or set REMIT_DATABASE_URL to the right one"
