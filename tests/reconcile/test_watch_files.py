@@ -1,7 +1,7 @@
 """Files under watch: every way an editor has of saving, half-written files, lost and needless events (fault F17)."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -23,9 +23,11 @@ def text(name: str) -> str:
 class Reader:
     """A watch of files, and its readings one by one."""
 
-    def __init__(self, folder: Path, *, events: FileEvents = file_events, environment: str | None = None):
+    def __init__(
+        self, folder: Path, *, events: FileEvents = file_events, environment: str | None = None, ticks: bool = True
+    ):
         files = FileSet(main=folder / "mcp.yaml", environment=environment)
-        self.watch = FileWatch(WatchedFiles(files), lambda: load(files), PACE, events=events)
+        self.watch = FileWatch(WatchedFiles(files), lambda: load(files), PACE, events=events, ticks=ticks)
         self.readings = self.watch.readings()
 
     async def __aenter__(self) -> "Reader":
@@ -193,3 +195,37 @@ async def test_files_last_only_while_nobody_changes_them(tmp_path: Path) -> None
         await reader.following()
         lasted.append(await reader.watch.lasted())
     assert lasted == [True, False, True]
+
+
+@in_a_loop
+async def test_events_of_the_file_system_are_heard_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "mcp.yaml"
+    path.write_text(text("first"), "utf-8")
+    async with Reader(tmp_path, ticks=False) as reader:
+        seen = [await reader.following()]
+        for name in ("second", "third"):
+            following = asyncio.ensure_future(reader.following())
+            # The first change may come before anybody listens, and nothing but an event tells of it here.
+            while not following.done():
+                by_rename(path, text(name))
+                await asyncio.wait({following}, timeout=0.5)
+            seen.append(await following)
+    assert seen == ["first", "second", "third"]
+
+
+@in_a_loop
+async def test_events_that_cannot_be_had_are_told_and_the_files_are_looked_at_all_the_same(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(folders: Iterable[Path]) -> AsyncGenerator[None]:
+        raise OSError("too many watches")
+        yield
+
+    path = tmp_path / "mcp.yaml"
+    path.write_text(text("first"), "utf-8")
+    async with Reader(tmp_path, events=broken) as reader:
+        seen = [await reader.following()]
+        by_rename(path, text("second"))
+        seen.append(await reader.following())
+    assert seen == ["first", "second"]
+    assert "too many watches" in caplog.text

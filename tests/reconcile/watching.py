@@ -71,7 +71,7 @@ def tool(name: str, description: str = "Does one thing.") -> dict[str, Any]:
     return {"name": name, "description": description, "inputSchema": {"type": "object"}}
 
 
-@dataclass
+@dataclass(repr=False)
 class Told:
     """A view that keeps what it is told, in order, and wakes whoever waits."""
 

@@ -159,7 +159,9 @@ class _Watch:
         self._loaded: Loaded | None = None
         self._holds = False
         self._lease: Lease | None = None
-        self._leaseless = False
+        self._leasing: Loaded | None = None
+        self._lease_in_doubt = False
+        self._lease_turn = asyncio.Lock()
         self._serial: int | None = None
         self._wanted = asyncio.Event()
         self._causes: set[Cause] = set()
@@ -200,10 +202,13 @@ class _Watch:
                     await self._follow(result)
 
     async def _follow(self, loaded: Loaded) -> None:
-        await self._take_lease(loaded)
+        self._leasing = loaded
+        await self._hold_lease(renew=False)
+        eras = await self._eras(loaded)
+        # From here on without a pause: no plan is made of these files and the servers of those before.
         self._loaded, self._holds = loaded, True
+        self._servers.follow(loaded.desired, eras, self._factory_of(loaded))
         self._view.files(loaded)
-        self._servers.follow(loaded.desired, await self._eras(loaded), self._factory_of(loaded))
         self._want(Cause.FILES if self._shown else Cause.START)
 
     async def _eras(self, loaded: Loaded) -> Mapping[str, Era]:
@@ -233,34 +238,36 @@ class _Watch:
                 continue
             try:
                 serial = await asyncio.to_thread(self._desk.serial, self._loaded)
-                if self._leaseless or loop.time() - renewed >= self._pace.lease / 3:
-                    await self._renew(self._loaded)
+                if self._lease_in_doubt or loop.time() - renewed >= self._pace.lease / 3:
+                    await self._hold_lease(renew=True)
                     renewed = loop.time()
             except RemitError as error:
                 self._in_the_way(error)
                 continue
-            if serial != self._serial or (self._trouble is not None and not self._leaseless):
+            if serial != self._serial or (self._trouble is not None and not self._lease_in_doubt):
                 self._want(Cause.DATABASE)
 
-    async def _renew(self, loaded: Loaded) -> None:
-        if self._lease is None or not await asyncio.to_thread(self._desk.renew, self._lease):
-            # Taken over while this process slept: whoever holds it is named. Free again: nobody acted meanwhile.
-            self._lease = None
-            await self._take_lease(loaded)
+    async def _hold_lease(self, *, renew: bool) -> None:
+        """Have the lease of the workspace that the files name, and of no other. What is in the way is told."""
+        async with self._lease_turn:
+            try:
+                await self._lease_held(renew=renew)
+            except RemitError as error:
+                self._in_the_way(error)
 
-    async def _take_lease(self, loaded: Loaded) -> None:
-        lease = self._lease
-        if lease is not None and lease.workspace == loaded.desired.workspace:
+    async def _lease_held(self, *, renew: bool) -> None:
+        loaded, lease = self._leasing, self._lease
+        if loaded is None or (lease is not None and lease.workspace == loaded.desired.workspace and not renew):
             return
-        try:
-            if lease is not None:
-                self._lease = None
-                await asyncio.to_thread(self._desk.release, lease)
-            self._leaseless = True
-            self._lease = await asyncio.to_thread(self._desk.take, loaded)
-            self._leaseless = False
-        except RemitError as error:
-            self._in_the_way(error)
+        self._lease_in_doubt = True
+        if lease is not None and lease.workspace != loaded.desired.workspace:
+            self._lease = None
+            await asyncio.to_thread(self._desk.release, lease)
+        elif lease is not None and not await asyncio.to_thread(self._desk.renew, lease):
+            # Taken over while this process slept: whoever holds it is named now. Or free again: nobody acted meanwhile.
+            self._lease = None
+        self._lease = self._lease or await asyncio.to_thread(self._desk.take, loaded)
+        self._lease_in_doubt = False
 
     def _in_the_way(self, error: RemitError) -> None:
         """Tell an error that will be tried again, once. Raises it where this watch must end, or cannot even begin."""
@@ -292,28 +299,32 @@ class _Watch:
         """Give servers that nothing is known of a moment, so that one change is one plan."""
         clock = asyncio.get_running_loop().time
         until = clock() + (self._pace.answers if self._shown else self._pace.first_answers)
-        while self._is_waiting() and clock() < until:
+        while self._unknown(self._loaded, self._servers.states()) and clock() < until:
             self._wanted.clear()
             with suppress(TimeoutError):
                 async with asyncio.timeout(until - clock()):
                     await self._wanted.wait()
 
-    def _is_waiting(self) -> bool:
-        return not all(state.is_known for state in self._servers.states().values())
+    def _unknown(self, loaded: Loaded | None, states: Mapping[str, ServerState]) -> bool:
+        """Whether some server has neither answered nor failed since it was declared as it is."""
+        declared = () if loaded is None else loaded.desired.servers
+        return any(each.enabled and not (each.name in states and states[each.name].is_known) for each in declared)
 
     async def _plan(self, loaded: Loaded, cause: Cause) -> None:
+        states = self._servers.states()
         try:
             self._serial = await asyncio.to_thread(self._desk.serial, loaded)
-            planned = await asyncio.to_thread(self._desk.plan, loaded, KnownAnswers(self._servers.states()))
+            planned = await asyncio.to_thread(self._desk.plan, loaded, KnownAnswers(states))
         except RemitError as error:
             self._in_the_way(error)
             return
         shown = _fingerprint(planned.document)
         is_news, self._shown = shown != self._shown, shown
         self._view.plan(planned.document, cause, is_news=is_news)
-        if self._applies and self._is_due(planned) and not await self._apply(loaded, planned):
+        is_due = self._applies and self._is_due(planned) and not self._unknown(loaded, states)
+        if is_due and not await self._apply(loaded, planned):
             return
-        if self._trouble is not None and not self._leaseless:
+        if self._trouble is not None and not self._lease_in_doubt:
             self._trouble = None
             self._view.mended()
 
@@ -323,7 +334,7 @@ class _Watch:
             return False
         lease = self._lease
         ours = lease is not None and lease.workspace == plan.workspace
-        return ours and self._holds and not self._is_waiting()
+        return ours and self._holds
 
     async def _apply(self, loaded: Loaded, planned: Planned) -> bool:
         """Apply a plan. False where something was in the way, and was told."""

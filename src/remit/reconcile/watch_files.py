@@ -7,6 +7,7 @@ at now and then: events get lost (network file systems, a full queue) and come i
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
@@ -19,6 +20,8 @@ from remit.errors import RemitError, UsageError
 from remit.reconcile.watch_pace import WatchPace
 
 __all__ = ["FileEvents", "FileWatch", "Files", "file_events", "no_events"]
+
+_log = logging.getLogger(__name__)
 
 _STEP_MS, _DEBOUNCE_MS, _TIMEOUT_MS = 20, 60, 500
 
@@ -51,7 +54,6 @@ async def file_events(folders: Iterable[Path]) -> AsyncGenerator[None]:
         step=_STEP_MS,
         debounce=_DEBOUNCE_MS,
         rust_timeout=_TIMEOUT_MS,
-        raise_interrupt=False,
     )
     async with aclosing(events):
         async for _ in events:
@@ -165,11 +167,12 @@ class FileWatch:
                 await asyncio.wait({task})
 
     async def _hear(self, folders: frozenset[Path]) -> None:
-        # A folder that is gone, or too many watches on this machine: the ticks go on.
-        with contextlib.suppress(OSError):
+        try:
             async with aclosing(self._events(folders)) as events:
                 async for _ in events:
                     self._happened.set()
+        except Exception as error:  # noqa: BLE001 (too many watches on this machine, a folder that is gone: the ticks go on)
+            _log.warning("no file events (%s): the files are looked at now and then", error)
 
 
 def _as_diagnostic(error: RemitError) -> Diagnostic:
