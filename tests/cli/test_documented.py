@@ -12,7 +12,7 @@ from mcp.client.stdio import DEFAULT_INHERITED_ENV_VARS
 from remit.cli.main import cli
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "docs/ci.md", "docs/lock.md", "docs/runtime.md")
+PAGES = ("README.md", "docs/ci.md", "docs/lock.md", "docs/looking.md", "docs/runtime.md")
 CONTEXT = click.Context(cli)
 
 

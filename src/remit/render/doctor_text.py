@@ -8,7 +8,7 @@ from typing import Literal, TypedDict, assert_never
 
 from remit.core.checkup import Check, Checkup, ServerCheck
 from remit.core.diagnostics import Diagnostic, Severity
-from remit.core.live import Listed, Skipped, Unreachable
+from remit.core.live import Listed, Skipped, SkipReason, Unreachable
 from remit.render.diagnostics import problem_document
 from remit.render.escape import escape_terminal, well_formed
 from remit.render.layout import WIDEST, Painter, Style, aligned, counted
@@ -153,7 +153,8 @@ def _cells(check: ServerCheck) -> list[str]:
         case Unreachable(reason=reason):
             return [name, f"not reached ({reason})", "", seconds]
         case Skipped(reason=reason):
-            return [name, f"not asked: {SKIP_WORDS[reason]}"]
+            told = "not asked: --offline" if reason is SkipReason.OFFLINE else f"not asked: {SKIP_WORDS[reason]}"
+            return [name, told]
         case _:
             assert_never(seen)
 

@@ -1,0 +1,1 @@
+"""Tests that walk through examples/."""
