@@ -173,6 +173,13 @@ def test_a_released_server_under_another_name_is_renamed_as_it_is_adopted() -> N
     assert after(released, plan(desired(hub), released, {"hub": listed()})).servers[0].workspace == WORKSPACE
 
 
+def test_a_second_server_of_a_name_is_not_released_beside_the_first() -> None:
+    first = replace(KNOWN, workspace=released_workspace(OWNER))
+    second = registration(server("github", JIRA.endpoint))
+    made = plan(removing("server.github", keep=True), recorded(first, second))
+    assert ([each.code for each in made.problems], made.operations) == (["released-already"], ())
+
+
 def test_a_server_whose_tools_were_released_is_still_used() -> None:
     known = recorded(KNOWN, OPS, TOOLS[0])
     released = after(known, plan(removing(GITHUB, assistant("ops"), "tool.github/a", keep=True), known, LIVE))

@@ -26,11 +26,13 @@ def judge_assistants(
     keeping: frozenset[str],
     needed: frozenset[str] | None,
     renamed: Mapping[str, str] | None = None,
+    released: frozenset[str] = frozenset(),
 ) -> Iterator[Operation]:
     """Operations on assistants' rows.
 
     `keeping` are assistants with tools that this plan leaves alone, `needed` limits a partial plan to creating those
-    (None: the plan is whole). `recorded` has the assistants under their new names, `renamed` leads from those to the old ones.
+    (None: the plan is whole). `recorded` has the assistants under their new names, `renamed` leads from those to the old ones, and
+    `released` are assistants of whose tools this plan releases some.
     """
     known = {each.name: each for each in recorded.assistants if each.owner == desired.owner}
     declared = {each.name: each for each in desired.assistants}
@@ -46,7 +48,7 @@ def judge_assistants(
             yield from _declared(assistant, known.get(name), desired.workspace, whole=needed is None)
     if needed is None:
         gone = [each for name, each in sorted(known.items()) if name not in declared and name not in keeping]
-        yield from _undeclared(gone, desired, recorded)
+        yield from _undeclared(gone, desired, recorded, released)
 
 
 def _unchanged(
@@ -103,13 +105,16 @@ def _direction(before: Collection[str], after: Collection[str]) -> tuple[Directi
     return (Direction.TIGHTENED if removed else Direction.SAME), words
 
 
-def _undeclared(gone: Iterable[RecordedAssistant], desired: Desired, recorded: Recorded) -> Iterator[Operation]:
+def _undeclared(
+    gone: Iterable[RecordedAssistant], desired: Desired, recorded: Recorded, released: frozenset[str]
+) -> Iterator[Operation]:
     workspace = desired.workspace
     used_by_others = {
         (each.assistant_owner, each.assistant) for each in recorded.attachments if each.workspace != workspace
     }
     for assistant in gone:
-        free = not assistant.foreign_functions and (assistant.owner, assistant.name) not in used_by_others
+        used = assistant.name in released or (assistant.owner, assistant.name) in used_by_others
+        free = not (assistant.foreign_functions or used)
         removal = kept_removal(desired, AssistantSubject(assistant.name))
         if assistant.workspace == workspace and removal is not None:
             yield _unchanged(assistant, Reason.RELEASED, removal.source)

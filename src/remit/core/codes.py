@@ -154,6 +154,11 @@ PLAN_CODES: Mapping[str, Explanation] = {
         "If they are one tool under another name, its alias need not change; only a person can know.",
         "paste the entry of `moved` from the hint, or leave it as it is.",
     ),
+    "released-already": Explanation(
+        "`removed: {keep: true}` names a server, and one of the same name was released before and belongs to no file yet.",
+        "Released servers are found by their endpoints, and told apart by their names.",
+        "adopt the other one first, or give this one another name with `moved` in an apply before this one.",
+    ),
     "removed-done": Explanation(
         "An entry of `removed` names something that is not recorded.",
         "It is done, or the name is misspelt. It lifts nothing else meanwhile.",

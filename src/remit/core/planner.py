@@ -95,7 +95,10 @@ def _planned(desired: Desired, moves: Moves, matching: Matching, live: Live, req
     attaching = frozenset(each.tool.assistant for each in tools.operations if isinstance(each, Attach))
     keeping = frozenset(context.name for context in contexts if context.protected)
     needed = None if request.scope is None else attaching
-    assistants = judge_assistants(desired, recorded, keeping, needed, moves.assistants)
+    released = frozenset(
+        each.tool.assistant for each in tools.operations if isinstance(each, Refresh) and each.reason is Reason.RELEASED
+    )
+    assistants = judge_assistants(desired, recorded, keeping, needed, moves.assistants, released)
     settled = settle(
         [*servers.operations, *tools.operations, *assistants],
         request.accept,

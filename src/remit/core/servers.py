@@ -40,7 +40,7 @@ from remit.core.operations import (
 from remit.core.recorded import Recorded, RecordedServer
 from remit.core.removals import kept_removal
 from remit.core.subjects import ServerSubject
-from remit.core.vacancy import taken_problem, users_elsewhere, waiting_servers
+from remit.core.vacancy import is_name_released, taken_problem, users_elsewhere, waiting_servers
 
 __all__ = ["ServerOutcome", "facts_document", "facts_of", "judge_servers"]
 
@@ -64,7 +64,7 @@ def judge_servers(
     """All server operations and problems of servers in `scope` (None: all), by declared or recorded name."""
     outcome = ServerOutcome()
     moved = frozenset(() if moves is None else moves.servers)
-    waiting = waiting_servers(matching, recorded, scope)
+    waiting = waiting_servers(desired, matching, recorded, scope)
     left = {each.name: each for each in matching.unclaimed}
     for name, match in matching.matches.items():
         problem = taken_problem(match.server, waiting[name]) if name in waiting else _problem(match, desired)
@@ -79,11 +79,23 @@ def judge_servers(
     for registration in matching.unclaimed:
         if scope is None or registration.name in scope:
             removal = kept_removal(desired, ServerSubject(registration.name))
-            if removal is not None:
+            if removal is not None and is_name_released(registration, recorded):
+                outcome.problems.append(_not_released(registration, removal))
+            elif removal is not None:
                 outcome.operations.append(_released(registration, removal))
             else:
-                _leave(registration, recorded, outcome, stays=registration.name in waiting)
+                _leave(registration, desired, recorded, outcome, stays=registration.name in waiting)
     return outcome
+
+
+def _not_released(registration: RecordedServer, removal: Removal) -> Diagnostic:
+    return Diagnostic(
+        code="released-already",
+        message=f"another server {registration.name!r} was released before and not adopted; names of released ones are unique",
+        address=server_address(registration.name),
+        source=removal.source,
+        hint="adopt that one in a file first, or give this one another name with `moved` in an apply before this one",
+    )
 
 
 def _released(registration: RecordedServer, removal: Removal) -> UpdateServer:
@@ -157,8 +169,10 @@ def _changed(
     )
 
 
-def _leave(registration: RecordedServer, recorded: Recorded, outcome: ServerOutcome, *, stays: bool) -> None:
-    others = users_elsewhere(registration, recorded)
+def _leave(
+    registration: RecordedServer, desired: Desired, recorded: Recorded, outcome: ServerOutcome, *, stays: bool
+) -> None:
+    others = users_elsewhere(registration, recorded, desired)
     if not others and stays:
         return
     if not others:

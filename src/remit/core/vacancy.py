@@ -9,28 +9,44 @@ that a waiting server was to replace. Pure.
 from collections.abc import Iterable, Mapping
 
 from remit.core.addresses import server_address
-from remit.core.desired import DesiredServer
+from remit.core.desired import Desired, DesiredServer
 from remit.core.diagnostics import Diagnostic
 from remit.core.identity import identity_key_of
 from remit.core.matching import Known, Matching, Unknown, claims_of
-from remit.core.recorded import Recorded, RecordedServer
+from remit.core.ownership import released_workspace
+from remit.core.recorded import Recorded, RecordedAttachment, RecordedServer
+from remit.core.removals import kept_removal
+from remit.core.subjects import AssistantSubject, AttachmentSubject, ToolSubject
 
-__all__ = ["taken_problem", "users_elsewhere", "waiting_servers"]
+__all__ = ["is_name_released", "taken_problem", "users_elsewhere", "waiting_servers"]
 
 
-def users_elsewhere(registration: RecordedServer, recorded: Recorded) -> list[str]:
-    """The other workspaces that have tools of a registration attached."""
-    return sorted(
-        {
-            each.workspace
-            for each in recorded.attachments
-            if each.server_id == registration.server_id and each.workspace != registration.workspace
-        }
+def users_elsewhere(registration: RecordedServer, recorded: Recorded, desired: Desired) -> list[str]:
+    """The other workspaces that have tools of a registration attached, or get some of them released by this plan."""
+    attached = [each for each in recorded.attachments if each.server_id == registration.server_id]
+    users = {each.workspace for each in attached if each.workspace != registration.workspace}
+    if any(_is_released(each, registration.name, desired) for each in attached if each.workspace == desired.workspace):
+        users.add(released_workspace(desired.owner))
+    return sorted(users)
+
+
+def is_name_released(registration: RecordedServer, recorded: Recorded) -> bool:
+    """Whether the owner has a released server of this name already."""
+    place = released_workspace(registration.owner)
+    return any(each.workspace == place and each.name == registration.name for each in recorded.servers)
+
+
+def _is_released(attachment: RecordedAttachment, server: str, desired: Desired) -> bool:
+    subjects = (
+        AttachmentSubject(attachment.assistant, attachment.provider_name),
+        ToolSubject(server, attachment.remote_name),
+        AssistantSubject(attachment.assistant),
     )
+    return bool(desired.removed) and kept_removal(desired, *subjects) is not None
 
 
 def waiting_servers(
-    matching: Matching, recorded: Recorded, scope: frozenset[str] | None
+    desired: Desired, matching: Matching, recorded: Recorded, scope: frozenset[str] | None
 ) -> Mapping[str, RecordedServer]:
     """The registration that each waiting server waits for, by the server's declared name."""
     moving = {
@@ -38,7 +54,7 @@ def waiting_servers(
         for name, match in matching.matches.items()
         if isinstance(match, Known | Unknown) and (scope is None or name in scope)
     }
-    staying = _staying(matching, recorded, scope, moving)
+    staying = _staying(desired, matching, recorded, scope, moving)
     waiting: dict[str, RecordedServer] = {}
     while found := [(match, each) for match in moving.values() for each in staying if _needs(match, each)]:
         for match, registration in found:
@@ -50,14 +66,14 @@ def waiting_servers(
 
 
 def _staying(
-    matching: Matching, recorded: Recorded, scope: frozenset[str] | None, moving: Iterable[str]
+    desired: Desired, matching: Matching, recorded: Recorded, scope: frozenset[str] | None, moving: Iterable[str]
 ) -> list[RecordedServer]:
     chosen = frozenset(moving)
     held = [each for name, match in matching.matches.items() if name not in chosen for each in claims_of(match)]
     left = [
         each
         for each in matching.unclaimed
-        if (scope is not None and each.name not in scope) or users_elsewhere(each, recorded)
+        if (scope is not None and each.name not in scope) or users_elsewhere(each, recorded, desired)
     ]
     return sorted({each.server_id: each for each in (*held, *left)}.values(), key=lambda each: each.server_id)
 
