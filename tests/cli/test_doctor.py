@@ -129,7 +129,7 @@ def test_with_offline_no_server_is_started(here: Workspace):
 
 
 def test_a_secret_without_a_value_is_told_by_its_name(here: Workspace):
-    healthy(here, CONFIG + "")
+    healthy(here)
     here.write(CONFIG.replace("{server:issues}", "{server:issues}\n      env: {TOKEN: '${env:ISSUES_TOKEN}'}"))
     ended = examined(here, "--offline")
     unset = found(ended)["secret-unset"]
@@ -137,6 +137,31 @@ def test_a_secret_without_a_value_is_told_by_its_name(here: Workspace):
     assert "ISSUES_TOKEN" in unset["message"]
     set_ = examined(here, "--offline", ISSUES_TOKEN="dummy-secret-value")
     assert (set_.code, "dummy-secret-value" in set_.out) == (0, False)
+
+
+def test_a_secret_file_that_is_not_there_is_told_by_its_path(here: Workspace):
+    healthy(here)
+    secret = "{server:issues}\n      env: {TOKEN: '${file:token.txt}', OTHER: '${env:OTHER:-x}'}"
+    here.write(CONFIG.replace("{server:issues}", secret))
+    ended = examined(here, "--offline")
+    assert (ended.code, found(ended)["secret-unset"]["message"]) == (1, "the file token.txt cannot be read")
+    (here.folder / "token.txt").write_text("dummy-secret-value", "utf-8")
+    assert examined(here, "--offline").code == 0
+
+
+def test_every_credential_of_a_server_is_looked_at(here: Workspace):
+    here.write(
+        "version: 1\nmcp:\n  servers:\n    - name: tickets\n      enabled: false\n"
+        "      url: https://tickets.example.com/${env:A}\n      headers: {X-Key: '${env:B}'}\n"
+        "      auth: {type: bearer, token: '${env:C}'}\n"
+    )
+    ended = examined(here)
+    unset = [each for check in ended.document["checks"] if check["name"] == "secrets" for each in check["findings"]]
+    assert [(each["message"], each["severity"]) for each in unset] == [
+        (f"the environment variable {name} is not set", "warning") for name in "ABC"
+    ]
+    assert ended.document["servers"][0]["reason"] == "disabled"
+    assert "not asked" in here.run("doctor").out
 
 
 def test_a_lost_lock_and_one_that_does_not_fit_are_found(here: Workspace):

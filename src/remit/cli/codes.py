@@ -117,9 +117,9 @@ CODES: Mapping[str, Explanation] = {
         "make any governed call, which marks them `unknown`, and look on the server what became of them.",
     ),
     "secret-unset": Explanation(
-        "A server references an environment variable that is not set and has no default.",
+        "A server references an environment variable that is not set and has no default, or a file that cannot be read.",
         "The server cannot be connected to without it.",
-        "set the variable where remit runs, or give the reference a default (`${env:NAME:-default}`).",
+        "set the variable or put the file where remit runs, or give the reference a default (`${env:NAME:-default}`).",
     ),
     "database-error": Explanation(
         "The database refused.",

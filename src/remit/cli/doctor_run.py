@@ -5,6 +5,7 @@ nothing and repairs nothing.
 """
 
 import asyncio
+import os
 import platform
 import sqlite3
 import time
@@ -36,6 +37,7 @@ from remit.core.diagnostics import Diagnostic, Severity
 from remit.core.holdings import Holdings, holdings_of
 from remit.core.live import Listed, Unreachable
 from remit.core.lock_review import check_lock
+from remit.core.moves import as_declared
 from remit.core.plan import LOCK_MISSING
 from remit.core.ports import ListingTarget, ServerLister
 from remit.core.recorded import Recorded
@@ -74,11 +76,13 @@ def check_all(config: FileSet, host: Host, terminal: Terminal, *, offline: bool)
     checks.append(_database_check(place, rows))
     if loaded is None:
         return Checkup(workspace=None, versions=versions, checks=tuple(checks), waiting=rows.waiting)
-    desired, held = loaded.desired, holdings_of(rows.recorded, loaded.desired.workspace)
+    desired = loaded.desired
+    recorded = as_declared(desired, rows.recorded)
+    held = holdings_of(recorded, desired.workspace)
     servers = _asked(loaded, rows.recorded, host, terminal, offline=offline)
     checks += [
-        _lock_check(config, desired, rows.recorded),
-        _secret_check(desired, host.environ),
+        _lock_check(config, desired, recorded),
+        _secret_check(loaded, host.environ),
         _server_check(servers),
         _tool_check(desired, held),
         *([] if rows.soundness is None else [_call_check(rows, rows.soundness)]),
@@ -184,9 +188,12 @@ def _lock_check(config: FileSet, desired: Desired, recorded: Recorded) -> Check:
     return Check(name="lock", summary=f"{place} is missing", findings=(missing,))
 
 
-def _secret_check(desired: Desired, environ: Mapping[str, str]) -> Check:
-    findings = tuple(secret_findings(desired, environ))
-    told = f"{counted(len(findings), 'variable')} not set" if findings else "every variable that a server needs is set"
+def _secret_check(loaded: Loaded, environ: Mapping[str, str]) -> Check:
+    def readable(path: str) -> bool:
+        return os.access(loaded.base_dir / path, os.R_OK)
+
+    findings = tuple(secret_findings(loaded.desired, environ, readable))
+    told = f"{counted(len(findings), 'reference')} without a value" if findings else "every reference has a value"
     return Check(name="secrets", summary=told, findings=findings)
 
 

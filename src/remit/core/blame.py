@@ -13,7 +13,8 @@ class Deed:
     """One operation on an attachment, with the apply that carried it out.
 
     `approval` says whose word let it through: `file` (the review of the file's line), `lock` (the review of the lock), `rows`
-    (what was approved before was written again), or `accepted` (the `actor`, at the prompt or by --accept).
+    (what was approved before was written again), or `accepted` (the `actor`, at the prompt or by --accept). `certain` is False
+    where that apply did not run all operations of this kind in its plan: an assistant failed, or some were done already.
     """
 
     op: str
@@ -25,6 +26,7 @@ class Deed:
     reason: str
     approval: str
     source: Source | None
+    certain: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

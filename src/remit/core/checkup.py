@@ -4,7 +4,8 @@ Decides what is odd about recorded rows and references, and how grave that is: a
 somebody should have meant, a note is nothing to do. Reading the rest is the command's. Pure.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 
 from remit.core.addresses import attachment_address, server_address
@@ -14,7 +15,7 @@ from remit.core.diagnostics import Diagnostic, Severity
 from remit.core.holdings import Holdings
 from remit.core.identity import HttpEndpoint, StdioEndpoint
 from remit.core.recorded import RecordedAttachment
-from remit.core.references import EnvReference, InvalidReference, parse_references
+from remit.core.references import EnvReference, FileReference, InvalidReference, Literal, parse_references
 from remit.core.report import DiscoveryLine
 from remit.core.risks import policy_risks
 
@@ -136,28 +137,38 @@ def policy_findings(held: Holdings) -> Iterator[Diagnostic]:
             )
 
 
-def secret_findings(desired: Desired, environ: Mapping[str, str]) -> Iterator[Diagnostic]:
-    """Variables that a server references, that have no default and are not set; by name, never a value."""
+def secret_findings(
+    desired: Desired, environ: Mapping[str, str], readable: Callable[[str], bool]
+) -> Iterator[Diagnostic]:
+    """References of servers that have no value: by the name of the variable or file, never a value.
+
+    `readable` says whether a file can be read, by its path as written.
+    """
     for server in desired.servers:
-        unset = {name for name in _needed(server) if not environ.get(name)}
-        for name in sorted(unset):
+        for reference in sorted(_references(server), key=str):
+            match reference:
+                case EnvReference(name=name, default=None) if not environ.get(name):
+                    told, way = f"the environment variable {name} is not set", f"set {name} where remit runs"
+                case FileReference(path=path) if not readable(path):
+                    told, way = f"the file {path} cannot be read", "put it there, readable for whoever runs remit"
+                case _:
+                    continue
             yield Diagnostic(
                 code="secret-unset",
                 severity=Severity.ERROR if server.enabled else Severity.WARNING,
-                message=f"the environment variable {name} is not set",
+                message=told,
                 address=server_address(server.name),
                 source=server.source,
-                hint=f"set {name} where remit runs, or give the reference a default",
+                hint=way,
             )
 
 
-def _needed(server: DesiredServer) -> Iterator[str]:
+def _references(server: DesiredServer) -> set[EnvReference | FileReference]:
+    found: set[EnvReference | FileReference] = set()
     for text in _texts(server):
-        try:
-            parts = parse_references(text)
-        except InvalidReference:
-            continue
-        yield from (each.name for each in parts if isinstance(each, EnvReference) and each.default is None)
+        with contextlib.suppress(InvalidReference):
+            found |= {each for each in parse_references(text) if not isinstance(each, Literal)}
+    return found
 
 
 def _texts(server: DesiredServer) -> Iterable[str]:

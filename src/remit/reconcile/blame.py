@@ -36,7 +36,7 @@ def blame(
         before = _name_before(assistant, plan)
         found = list(_deeds({assistant, before}, canonical_id, entry, plan))
         deeds += found
-        if any(each.op == "attach" for each in found):
+        if any(each.op == "attach" and each.certain for each in found):
             break
         assistant = before
     return tuple(deeds)
@@ -63,7 +63,14 @@ def _deeds(assistants: set[str], canonical_id: str, entry: HistoryEntry, plan: P
                 reason=each["reason"],
                 approval=_approval(each, plan),
                 source=_source(each["source"]),
+                certain=_all_ran(each["op"], entry, plan),
             )
+
+
+def _all_ran(op: str, entry: HistoryEntry, plan: PlanDocument) -> bool:
+    """Whether every operation of a kind was carried out: history keeps the plan as approved, and counts what of it ran."""
+    planned = sum(each["op"] == op for each in plan["operations"])
+    return entry.outcome == "applied" and entry.summary.get(op) == planned
 
 
 def _approval(operation: OperationDocument, plan: PlanDocument) -> str:

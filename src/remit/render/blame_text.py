@@ -22,6 +22,7 @@ _APPROVALS = {
     "rows": "approved before",
     "accepted": "accepted by {actor}",
 }
+_UNCERTAIN = "; perhaps not by this apply, which did not run all of its plan"
 _COMMIT, _DIGEST = 12, len("sha256:") + 12
 
 
@@ -37,6 +38,7 @@ class DeedDocument(TypedDict):
     reason: str
     approval: str
     source: SourceDocument | None
+    certain: bool
 
 
 class BlamedDocument(TypedDict):
@@ -103,6 +105,7 @@ def _deed(deed: Deed) -> DeedDocument:
         "reason": deed.reason,
         "approval": deed.approval,
         "source": source_document(deed.source),
+        "certain": deed.certain,
     }
 
 
@@ -131,5 +134,5 @@ def _cells(deed: Deed) -> list[str]:
         f"commit {escape_terminal(deed.commit)[:_COMMIT]}" if deed.commit else "no commit",
         f"plan {escape_terminal(deed.digest)[:_DIGEST]}",
         escape_terminal(str(deed.source)) if deed.source else "",
-        _APPROVALS[deed.approval].format(actor=actor),
+        _APPROVALS[deed.approval].format(actor=actor) + ("" if deed.certain else _UNCERTAIN),
     ]
