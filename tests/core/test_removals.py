@@ -9,6 +9,7 @@ from remit.core.diagnostics import Source
 from remit.core.model import apply_operations
 from remit.core.moved_entries import check_entries
 from remit.core.operations import (
+    Attach,
     DeleteAssistant,
     Detach,
     Reason,
@@ -171,6 +172,18 @@ def test_a_released_server_under_another_name_is_renamed_as_it_is_adopted() -> N
     (rename,) = plan(desired(hub), released, {"hub": listed()}).operations
     assert isinstance(rename, RenameServer)
     assert after(released, plan(desired(hub), released, {"hub": listed()})).servers[0].workspace == WORKSPACE
+
+
+def test_a_released_tool_keeps_its_name() -> None:
+    known = recorded(KNOWN, OPS, attachment(KNOWN, "a", alias="jira__x"))
+    wanted = removing(JIRA, assistant("ops", select("jira", "x")), "server.github", keep=True)
+    assert [each.code for each in plan(wanted, known, LIVE).problems] == []
+    names = {
+        each.tool.remote_name: each.tool.provider_name
+        for each in plan(wanted, known, LIVE).operations
+        if isinstance(each, Attach)
+    }
+    assert names["x"].startswith("jira__x_")
 
 
 def test_a_second_server_of_a_name_is_not_released_beside_the_first() -> None:

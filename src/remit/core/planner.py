@@ -38,7 +38,7 @@ from remit.core.permissions import judge_permissions
 from remit.core.plan import LOCK_MISSING, SAFEGUARD_CODES, Plan, Unmanaged
 from remit.core.ports import DefinitionDiff
 from remit.core.recorded import Recorded, RecordedAttachment
-from remit.core.removals import removal_problems
+from remit.core.removals import is_released, removal_problems
 from remit.core.safeguards import judge_outcome
 from remit.core.selector import Selector
 from remit.core.servers import judge_servers
@@ -218,6 +218,8 @@ def _contexts(
         adopted = _adopted(foreign.get(name, ()), declared.get(name), views, desired)
         attachments = [*own.get(name, ()), *adopted]
         others = [each for each in foreign.get(name, ()) if each not in adopted]
+        # What goes without being detached keeps its name.
+        others += [each for each in attachments if is_released(desired, each, names.get(each.server_id, ""))]
         locked = None if lock is None else lock.of_assistant(name)
         yield AssistantContext(
             desired=desired,

@@ -9,10 +9,10 @@ from remit.core.desired import Desired, Removal
 from remit.core.diagnostics import Diagnostic, Severity
 from remit.core.identity import ServerId
 from remit.core.operations import Detach, ToolRef
-from remit.core.recorded import Recorded
+from remit.core.recorded import Recorded, RecordedAttachment
 from remit.core.subjects import AssistantSubject, AttachmentSubject, ServerSubject, Subject, ToolSubject
 
-__all__ = ["covered_detaches", "kept_removal", "removal_of_tool", "removal_problems", "subjects_of"]
+__all__ = ["covered_detaches", "is_released", "kept_removal", "removal_of_tool", "removal_problems", "subjects_of"]
 
 
 def subjects_of(tool: ToolRef) -> tuple[Subject, ...]:
@@ -33,6 +33,17 @@ def kept_removal(desired: Desired, *subjects: Subject) -> Removal | None:
 def removal_of_tool(desired: Desired, tool: ToolRef) -> Removal | None:
     """The entry that releases one tool of one assistant."""
     return kept_removal(desired, *subjects_of(tool)) if desired.removed else None
+
+
+def is_released(desired: Desired, attachment: RecordedAttachment, server: str) -> bool:
+    """Whether an entry lets an attachment go and keeps it in service; `server` is what its server is called."""
+    subjects = (
+        AttachmentSubject(attachment.assistant, attachment.provider_name),
+        ToolSubject(server, attachment.remote_name),
+        AssistantSubject(attachment.assistant),
+        ServerSubject(server),
+    )
+    return bool(desired.removed) and kept_removal(desired, *subjects) is not None
 
 
 def covered_detaches(desired: Desired, detaches: Collection[Detach]) -> frozenset[int]:

@@ -14,9 +14,8 @@ from remit.core.diagnostics import Diagnostic
 from remit.core.identity import identity_key_of
 from remit.core.matching import Known, Matching, Unknown, claims_of
 from remit.core.ownership import released_workspace
-from remit.core.recorded import Recorded, RecordedAttachment, RecordedServer
-from remit.core.removals import kept_removal
-from remit.core.subjects import AssistantSubject, AttachmentSubject, ToolSubject
+from remit.core.recorded import Recorded, RecordedServer
+from remit.core.removals import is_released
 
 __all__ = ["is_name_released", "taken_problem", "users_elsewhere", "waiting_servers"]
 
@@ -25,7 +24,7 @@ def users_elsewhere(registration: RecordedServer, recorded: Recorded, desired: D
     """The other workspaces that have tools of a registration attached, or get some of them released by this plan."""
     attached = [each for each in recorded.attachments if each.server_id == registration.server_id]
     users = {each.workspace for each in attached if each.workspace != registration.workspace}
-    if any(_is_released(each, registration.name, desired) for each in attached if each.workspace == desired.workspace):
+    if any(is_released(desired, each, registration.name) for each in attached if each.workspace == desired.workspace):
         users.add(released_workspace(desired.owner))
     return sorted(users)
 
@@ -34,15 +33,6 @@ def is_name_released(registration: RecordedServer, recorded: Recorded) -> bool:
     """Whether the owner has a released server of this name already."""
     place = released_workspace(registration.owner)
     return any(each.workspace == place and each.name == registration.name for each in recorded.servers)
-
-
-def _is_released(attachment: RecordedAttachment, server: str, desired: Desired) -> bool:
-    subjects = (
-        AttachmentSubject(attachment.assistant, attachment.provider_name),
-        ToolSubject(server, attachment.remote_name),
-        AssistantSubject(attachment.assistant),
-    )
-    return bool(desired.removed) and kept_removal(desired, *subjects) is not None
 
 
 def waiting_servers(
