@@ -16,8 +16,7 @@ if [ ! -x "$venv/bin/remit" ]; then
   "$venv/bin/python" -I -m pip install --quiet --disable-pip-version-check "$REMIT_SOURCE"
 fi
 
-found=$("$venv/bin/remit" --version)
-if [ -n "${INPUT_VERSION:-}" ] && [ "$found" != "remit, version $INPUT_VERSION" ]; then
+if [ -n "${INPUT_VERSION:-}" ] && [ "$("$venv/bin/remit" --version)" != "remit, version $INPUT_VERSION" ]; then
   echo '::error title=remit::the code of the action has another version than the input `version` says'
   exit 1
 fi

@@ -85,8 +85,7 @@ def repository(tmp_path: Path) -> Generator[Repository]:
 
 @pytest.fixture
 def applied(repository: Repository) -> Repository:
-    job = repository.on_push(approve="auto")
-    assert job.ok, job.log
+    assert repository.here.apply(**repository.environ).code == 0
     return repository
 
 
@@ -138,11 +137,31 @@ def test_from_a_branch_to_an_empty_second_run(applied: Repository):
     assert api.tokens == {f"Bearer {TOKEN}"}
 
 
+def test_with_a_lock_a_new_server_goes_from_branch_to_service_without_being_asked_for_the_branch(applied: Repository):
+    started = applied.runner / "started"
+    applied.server.serve("more", tool("look"), pids=str(started))
+    more = json.dumps(["{python}", str(SERVER), f"@{applied.runner}/more.json"])
+    text = CONFIG.replace("assistants:", f"    - {{name: more, command: {more}}}\nassistants:")
+    applied.commit(f"{text}      - {{include: [look], server: more}}\n")
+    assert applied.here.run("lock", "--yes", **applied.environ).code == 0
+    head = applied.commit("", "empty.txt")
+    started.unlink()
+
+    planned = applied.on_pull_request()
+    assert (planned.ok, planned.run["incomplete"], planned.run["attach"]) == (True, "false", "1"), planned.log
+    assert not started.exists()
+
+    applied.api.merged[head] = 1
+    done = applied.on_push()
+    assert done.ok, done.log
+    assert (done.run["digest"], started.exists()) == (planned.run["digest"], True)
+    assert applied.here.plan("--detailed-exitcode", **applied.environ).code == 0
+
+
 def test_each_environment_and_workspace_has_one_comment(applied: Repository):
     applied.commit("version: 1\n", "envs/prod.yaml")
-    for _ in range(2):
-        for environment in ("", "prod"):
-            assert applied.on_pull_request(env=environment).run["digest"]
+    for environment in ("", "prod", "prod"):
+        assert applied.on_pull_request(env=environment).run["digest"]
     applied.commit(CONFIG.replace("workspace: demo", "workspace: second"), "sub/mcp.yaml")
     applied.on_pull_request(working_directory="sub")
     markers = [each.partition("\n")[0] for each in applied.api.ours()]
@@ -191,6 +210,14 @@ def test_apply_refuses_a_plan_that_is_not_the_reviewed_one(applied: Repository):
     applied.api.merged[head] = 1
     job = applied.on_push()
     assert (job.steps[-1].code, applied.here.plan(**applied.environ).done["attach"]) == (5, 1)
+    looked_at = applied.here.plan(**applied.environ).document["digest"]
+    assert applied.on_push(approve=looked_at).ok
+
+
+def test_apply_does_whatever_the_merged_files_ask_where_it_is_told_so(applied: Repository):
+    applied.commit(WANTED)
+    assert applied.on_push(approve="auto").run["attach"] == "1"
+    assert applied.here.plan("--detailed-exitcode", **applied.environ).code == 0
 
 
 def test_a_digest_in_a_comment_of_somebody_else_approves_nothing(applied: Repository):
@@ -212,14 +239,11 @@ def test_a_hostile_server_forges_nothing_in_log_comment_summary_or_outputs(appli
     bots = applied.api.comment(1, f"Some other bot's report, which quotes:\n{FORGED}\n<!-- remit plan demo -->")
     applied.server.serve("issues", *hostile_tools(), tool("search", FORGED), **HOSTILE)
     applied.commit(CONFIG.replace("[search]", '[search, a, "g*"]'))
-    for _ in range(2):
-        job = applied.on_pull_request()
-        assert {each.name for each in commands_in(job.log)} <= {"warning", "error", "notice"}
-        assert not any(
-            each.message.startswith("forged") or "forged" in each.properties for each in commands_in(job.log)
-        )
-        assert job.run.keys() == KEYS | json.loads(job.run["counts"]).keys()
-        assert job.outputs.keys() == {"install", "run", "comment"}
+    job = applied.on_pull_request()
+    assert {each.name for each in commands_in(job.log)} <= {"warning", "error", "notice"}
+    assert not any(each.message.startswith("forged") or "forged" in each.properties for each in commands_in(job.log))
+    assert job.run.keys() == KEYS | json.loads(job.run["counts"]).keys()
+    assert job.outputs.keys() == {"install", "run", "comment"}
     assert (others["body"], bots["body"].startswith("Some other bot")) == ("<!-- remit plan demo -->\nMine.", True)
     (comment,) = (each for each in applied.api.ours() if each != bots["body"])
     outside_code = [content for _, _, content in structure_of(comment)]
@@ -245,10 +269,10 @@ def test_a_hostile_file_forges_nothing_either(applied: Repository):
 def test_a_comment_is_found_behind_a_hundred_others(applied: Repository):
     for number in range(150):
         applied.api.comment(1, f"Comment {number}", author="somebody")
-    for each in ("[search, other]", "[search]"):
-        applied.commit(CONFIG.replace("[search]", each))
-        applied.on_pull_request()
-    assert len(applied.api.ours()) == 1
+    applied.api.comment(1, "<!-- remit plan demo -->\r\nAn older plan.")
+    digest = applied.on_pull_request().run["digest"]
+    (comment,) = applied.api.ours()
+    assert digest in comment
 
 
 def test_a_plan_that_reads_the_same_is_not_written_again(applied: Repository):

@@ -374,6 +374,14 @@ def test_a_link_out_of_the_checkout_is_not_read(runner: Runner, file: str):
     assert "dummy-secret" not in ended.err
 
 
+def test_a_linked_folder_of_overlays_is_not_even_listed(runner: Runner):
+    (runner.outside / "dummy-name.yaml").touch()
+    (runner.checkout.folder / "envs").symlink_to(runner.outside)
+    runner.write(runner.server())
+    ended = runner.plan("--env", "prod")
+    assert (ended.code, "leads out of the checkout" in ended.err, "dummy-name" in ended.err) == (1, True, False)
+
+
 def test_a_linked_include_is_not_read_either(runner: Runner):
     (runner.outside / "token").write_text("dummy-secret-value: [", "utf-8")
     (runner.checkout.folder / "more.yaml").symlink_to(runner.outside / "token")

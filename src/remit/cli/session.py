@@ -17,7 +17,7 @@ from remit.cli.logs import configure_logging
 from remit.cli.progress import listing_progress
 from remit.cli.terminal import Terminal
 from remit.config.composing import overlay_of
-from remit.config.file_set import FileSet
+from remit.config.file_set import ENVIRONMENTS, FileSet
 from remit.config.loader import Loaded, Rejected, load
 from remit.config.lockfile import LockFile, lock_place
 from remit.config.repository import Repository
@@ -271,16 +271,20 @@ def open_session(
 
 def _check_links(config: FileSet, checkout: Checkout) -> None:
     """Refuse files that are links out of the checkout: what is wrong in a file is quoted where the branch's author reads it."""
+    _check_link(config.main.parent / ENVIRONMENTS, checkout)
     overlay = overlay_of(config)
-    named = [config.main, *config.others, lock_place(config), *(() if overlay is None else (overlay.path,))]
-    for path in named:
-        if checkout.leads_out(path):
-            raise ConfigError(
-                "this is a link that leads out of the checkout",
-                code="untrusted-link",
-                place=str(path),
-                hint="commit the file itself",
-            )
+    for path in (config.main, *config.others, lock_place(config), *(() if overlay is None else (overlay.path,))):
+        _check_link(path, checkout)
+
+
+def _check_link(path: Path, checkout: Checkout) -> None:
+    if checkout.leads_out(path):
+        raise ConfigError(
+            "this is a link that leads out of the checkout",
+            code="untrusted-link",
+            place=str(path),
+            hint="commit the file itself",
+        )
 
 
 def _recorded_for_a_branch(
