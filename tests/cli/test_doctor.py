@@ -4,6 +4,8 @@ import contextlib
 import sqlite3
 from typing import Any
 
+import pytest
+
 from tests.cli.governed import Rows
 from tests.cli.workspace import Ended, Workspace, tool
 
@@ -106,6 +108,51 @@ def test_input_84_an_edited_function_is_named_with_what_apply_would_repair(here:
     assert drift["hint"].startswith("`remit apply` writes again what was approved")
     assert here.apply().code == 0
     assert examined(here, "--offline").code == 0
+
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("DELETE FROM assistant_functions", "its function is gone, which is not what the last apply wrote"),
+        ("UPDATE assistant_mcp_tools SET definition = replace(definition, 'one', 'two')", "its approved definition is"),
+        ("UPDATE assistant_mcp_tools SET provider_name = 'issues__other'", "its alias is not what"),
+    ],
+)
+def test_input_84_every_way_in_which_rows_part_is_told(here: Workspace, statement: str, told: str):
+    healthy(here)
+    edit(here, statement)
+    ended = examined(here, "--offline")
+    assert (ended.code, told in found(ended)["database_drift"]["message"]) == (1, True)
+
+
+def test_a_workspace_of_the_default_name_has_no_business_in_a_shared_database(here: Workspace):
+    here.serve("issues", tool("create"))
+    here.write(CONFIG.replace("workspace: demo\n", ""))
+    ended = examined(here, "--offline", REMIT_DATABASE_URL="sqlite:///shared.db")
+    assert (ended.code, list(found(ended))) == (1, ["workspace-default"])
+
+
+def test_a_lock_that_cannot_be_read_is_broken_and_one_that_is_not_wanted_is_not(here: Workspace):
+    healthy(here)
+    (here.folder / "mcp.lock").write_text("{", "utf-8")
+    assert examined(here, "--offline").code == 1
+    here.write(CONFIG + "lock: none\n")
+    ended = examined(here, "--offline")
+    locked = next(check for check in ended.document["checks"] if check["name"] == "lock")
+    assert (ended.code, locked["summary"]) == (0, "not wanted: the file says `lock: none`")
+
+
+def test_tools_that_cannot_be_used_are_counted(here: Workspace):
+    here.serve("issues", tool("create"), {"name": "bad", "inputSchema": {"type": "array"}})
+    here.write(CONFIG)
+    ended = examined(here)
+    assert found(ended)["tool-quarantined"]["message"] == "1 tool cannot be used"
+    assert "1 tool, 1 quarantined" in here.run("doctor").out
+
+
+def test_an_alias_that_the_file_declares_is_not_called_historic(here: Workspace):
+    healthy(here, CONFIG.rstrip("\n") + "\n        aliases: {create: open_issue}\n")
+    assert found(examined(here, "--offline")) == {}
 
 
 def test_a_server_that_is_not_reached_is_exit_4_with_its_reason(here: Workspace):

@@ -1,5 +1,7 @@
 """`remit state`, `remit graph` and `remit blame`: what is recorded, who gets what, and whose doing it was."""
 
+import contextlib
+import sqlite3
 import subprocess
 
 from tests.cli.workspace import Workspace, tool
@@ -177,6 +179,31 @@ def test_blame_names_the_commit_of_a_repository_and_policy_changes(here: Workspa
     assert out[1].split()[:2] == ["set", "envelope"]
     assert "approved by the review of the file" in out[2]
     assert f"commit {head.stdout[:12]}" in out[2]
+
+
+def test_blame_passes_over_a_plan_that_was_edited_since_and_says_so(here: Workspace):
+    applied(here)
+    with contextlib.closing(sqlite3.connect(here.folder / ".remit" / "remit.db")) as connection, connection:
+        connection.execute("UPDATE applies SET plan = '{}'")
+    ended = here.run("blame", "ops/issues__search")
+    assert (ended.code, ended.out.splitlines()[1]) == (0, "  no apply in the history attached it")
+    assert "note: apply 1: " in ended.err
+
+
+def test_a_definition_that_was_edited_is_not_shown_as_approved(here: Workspace):
+    applied(here)
+    with contextlib.closing(sqlite3.connect(here.folder / ".remit" / "remit.db")) as connection, connection:
+        connection.execute("UPDATE assistant_mcp_tools SET definition = replace(definition, 'one', 'two')")
+    entry = here.run("state", "show", "assistant.ops/issues__create", "--format", "json").document["entry"]
+    assert (entry["coherent"], entry["definition"]) == (False, None)
+
+
+def test_a_disabled_server_is_said_to_be(here: Workspace):
+    applied(here)
+    here.write(CONFIG.replace("- name: issues\n", "- name: issues\n      enabled: false\n"))
+    assert here.apply().code == 0
+    assert here.run("state", "list").out.splitlines()[1].endswith("disabled")
+    assert "locked, disabled" in here.run("graph").out
 
 
 def test_an_unknown_alias_is_refused_with_the_near_one(here: Workspace):
