@@ -6,6 +6,7 @@ import pytest
 
 from remit.core.desired import Desired, DesiredAssistant, DesiredServer, Removal
 from remit.core.diagnostics import Source
+from remit.core.identity import RemoteName
 from remit.core.model import apply_operations
 from remit.core.moved_entries import check_entries
 from remit.core.operations import (
@@ -183,7 +184,7 @@ def test_a_released_tool_keeps_its_name() -> None:
         for each in plan(wanted, known, LIVE).operations
         if isinstance(each, Attach)
     }
-    assert names["x"].startswith("jira__x_")
+    assert names[RemoteName("x")].startswith("jira__x_")
 
 
 def test_a_second_server_of_a_name_is_not_released_beside_the_first() -> None:
