@@ -169,6 +169,8 @@ def test_a_moved_workspace_keeps_its_rows_its_lineage_and_its_history(applied: W
     )
     planned = applied.plan("--detailed-exitcode")
     assert (planned.code, planned.document["moved_workspace"], planned.done) == (2, "demo", {"unchanged": 2})
+    assert "recorded as `demo`" in applied.run("plan", "--format", "markdown").out
+    assert "recorded as demo" in applied.run("plan").out
     ended = applied.apply()
     assert (ended.code, ended.document["changed"], ended.document["serial"]) == (0, True, 2)
     assert rows(applied, "SELECT name, lineage, serial FROM workspaces") == [("acme", before[0][0], 2)]

@@ -106,6 +106,10 @@ def _head(what: Literal["plan", "apply", "drift"], document: PlanDocument, count
         f"## remit {what} {' '.join(code(each, limit=64) for each in scope)}",
         f"**{counts}**",
     ]
+    if (moved := document["moved_workspace"]) is not None:
+        lines.append(
+            f"The workspace is recorded as {code(moved, limit=64)} and moves with all its rows and its history."
+        )
     if not document["complete"]:
         lines.append(f"**Incomplete:** {code_line(incomplete_words(document))}.")
     vetoed = sorted({problem["code"] for problem in document["problems"]} & SAFEGUARD_CODES)
