@@ -167,6 +167,25 @@ def test_nothing_is_handed_off_and_nothing_taken_once_the_run_is_over(here: Site
         assert [(each.state, each.output) for each in run_of(here).actions] == [(ActionState.CANCELLED, None)]
 
 
+def test_the_process_that_cancels_its_own_run_ends_what_waits_in_it_as_anybody_else_would(here: Site) -> None:
+    with here.journal("r1") as journal:
+        asking, handed_off, at = a_call(here), a_call(here), here.clock.now
+        journal.begin(intent(asking, approval=BINDING)).result(SECONDS)
+        journal.ledger.hand_off(handed_off, "{}")
+        assert journal.ledger.move_run("r1", RunState.CANCELLED, actor="user:ana", at=at) is RunState.CANCELLED
+        assert journal.ledger.take_output("r1", handed_off.tool_call_id, "late", is_error=False, at=at) is False
+        assert [each.state for each in run_of(here).actions] == [ActionState.CANCELLED, ActionState.CANCELLED]
+        assert [each.state.value for each in here.governance.approvals.approvals("local")] == ["cancelled"]
+
+
+def test_no_output_is_taken_for_a_run_that_failed(here: Site) -> None:
+    with here.journal("r1") as journal:
+        facts, at = a_call(here), here.clock.now
+        journal.ledger.hand_off(facts, "{}")
+        journal.ledger.move_run("r1", RunState.FAILED, actor="user:ana", at=at)
+        assert journal.ledger.take_output("r1", facts.tool_call_id, "late", is_error=False, at=at) is False
+
+
 def test_the_output_of_a_call_of_ours_cannot_be_posted_by_the_consumer(here: Site) -> None:
     with here.journal("r1") as journal:
         facts = a_call(here)

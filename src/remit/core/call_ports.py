@@ -327,7 +327,10 @@ class RunLedger(Protocol):
         ...
 
     def move_run(self, run_id: str, state: RunState, *, actor: str, at: datetime) -> RunState:
-        """Move a run where RUN_MOVES allows it, and give the state that it has then; a final state stays as it is."""
+        """Move a run where RUN_MOVES allows it, and give the state that it has then; a final state stays as it is.
+
+        Cancelling one cancels what waits in it: actions, and requests for approval that nobody else waits for.
+        """
         ...
 
     def hand_off(self, facts: CallFacts, arguments: str) -> bool:
@@ -339,5 +342,8 @@ class RunLedger(Protocol):
         ...
 
     def take_output(self, run_id: str, tool_call_id: str, output: str, *, is_error: bool, at: datetime) -> bool:
-        """Keep the consumer's output; the run is `in_progress` again once no action waits. False: nothing waited."""
+        """Keep the consumer's output; the run is `in_progress` again once no action waits.
+
+        False: nothing waited, or the run is over.
+        """
         ...

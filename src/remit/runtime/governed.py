@@ -35,7 +35,7 @@ from remit.core.call_ports import (
 from remit.core.calls import ActionState, FailureCode
 from remit.core.canonical import JsonObject
 from remit.core.envelope import UnknownArguments
-from remit.core.gatekeeper import Allow, AskHuman, ContractSame, Decision, Deny, decide
+from remit.core.gatekeeper import Allow, AskHuman, ContractSame, ContractUnknown, Decision, Deny, decide
 from remit.core.remote_ports import OnProgress
 from remit.errors import RemitError, UsageError
 from remit.runtime.abi import ToolCallEnvelope, ToolResultEnvelope, failure
@@ -177,7 +177,9 @@ class GovernedExecutor:
         contract = executor.compared(tool, live)
         if isinstance(contract, ContractSame):
             return first, live.session
-        return decide(tool_facts(tool, grants, call.principal, contract, objection)), live.session
+        # No session has the contract that nobody could read: an open tool goes out on whichever there is.
+        session = None if isinstance(contract, ContractUnknown) else live.session
+        return decide(tool_facts(tool, grants, call.principal, contract, objection)), session
 
     def _objection(self, arguments: Arguments, tool: GrantedTool) -> str | None:
         if arguments.objection is not None:

@@ -47,8 +47,10 @@ class Ledger:
         return self._access.read(states)
 
     def move_run(self, run_id: str, state: RunState, *, actor: str, at: datetime) -> RunState:
-        """Move a run where RUN_MOVES allows it; the state that it has then."""
+        """Move a run where RUN_MOVES allows it, a cancelled one with all that waits in it; the state that it has then."""
         require_storable(run_id, actor, place="run")
+        if state is RunState.CANCELLED:
+            return self._done(lambda writers: writers.runs.cancel(run_id, actor=actor, at=at))
         return self._done(lambda writers: writers.runs.move(run_id, state, actor=actor, at=at))
 
     def hand_off(self, facts: CallFacts, arguments: str) -> bool:

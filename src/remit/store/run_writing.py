@@ -120,16 +120,21 @@ class RunWriter:
             self._note_end(run_id, state, actor, at)
         return state
 
-    def cancel(self, run_id: str, *, actor: str, at: datetime) -> None:
-        """Cancel a run with all that waits in it; calls under way are ended by the process that made them."""
+    def cancel(self, run_id: str, *, actor: str, at: datetime) -> RunState:
+        """Cancel a run with all that waits in it, and give the state that it has then.
+
+        Calls under way are ended by the process that made them. Raises StoreError `run-unknown`.
+        """
         self._batch.settle()
-        if self.move(run_id, RunState.CANCELLED, actor=actor, at=at) is not RunState.CANCELLED:
-            return
+        state = self.move(run_id, RunState.CANCELLED, actor=actor, at=at)
+        if state is not RunState.CANCELLED:
+            return state
         # A request that calls of other runs wait for too stays in the queue.
         asked_for = self._session.rows(_ASKED_FOR, {"run": run_id})
         self._session.run(_CANCEL_WAITING, {"run": run_id, "now": time_text(at)})
-        for approval_id, state in asked_for:
-            change_state(self._session, approval_id, ApprovalState(state), ApprovalState.CANCELLED, at)
+        for approval_id, before in asked_for:
+            change_state(self._session, approval_id, ApprovalState(before), ApprovalState.CANCELLED, at)
+        return state
 
     def hand_off(self, facts: CallFacts, arguments: str) -> bool:
         """Keep a call for the consumer, and let the run wait for it; False where the run is over.
@@ -157,8 +162,10 @@ class RunWriter:
         return True
 
     def take_output(self, run_id: str, tool_call_id: str, output: str, *, is_error: bool, at: datetime) -> bool:
-        """Keep what the consumer gives back; False where no such call waits for it."""
+        """Keep what the consumer gives back; False where no such call waits for it, or its run is over."""
         self._batch.settle()
+        if not RUN_MOVES[self._batch.run_state(run_id)]:
+            return False
         values = {
             "run": run_id,
             "call": tool_call_id,
