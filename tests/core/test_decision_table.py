@@ -231,7 +231,7 @@ SCENARIOS: Mapping[Row, Scenario] = {
     Row.VANISHED: Scenario(
         desired=wanting("search"),
         recorded=recorded(KNOWN, OPS, SEARCH),
-        live={"github": listed("other")},
+        live={"github": listed(other=definition(query={"type": "string"}))},
         plan=outcome(drift=(drift(DriftKind.VANISHED, "not in the complete listing"),)),
     ),
     Row.OUT_OF_SERVICE: Scenario(

@@ -159,7 +159,8 @@ def _judge_definition(context: AssistantContext, kept: Kept, outcome: ToolOutcom
         case Row.VANISHED:
             gone = "" if kept.moved_to is None else f"moved to {kept.moved_to!r}, which is "
             outcome.drift.append(drift_of(context, kept, DriftKind.VANISHED, f"{gone}not in the complete listing"))
-            outcome.problems.extend(() if gone else vanished_notes(context, kept))
+            if not gone and attachment.is_definition_intact:
+                outcome.problems.extend(vanished_notes(context, kept))
         case Row.OUT_OF_SERVICE:
             quarantine = view.quarantined[kept.remote_name]
             detail = f"{quarantine.reason}: {quarantine.detail}"

@@ -49,7 +49,7 @@ def vanished_notes(context: AssistantContext, kept: Kept) -> Iterator[Diagnostic
         message=f"{gone} is not listed any more, and {came} is",
         address=attachment_address(context.name, kept.attachment.provider_name),
         source=kept.pattern.source,
-        hint=f"it came {told}",
+        hint=f"it is there {told}",
     )
 
 
