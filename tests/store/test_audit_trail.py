@@ -10,6 +10,7 @@ import pytest
 
 from remit.core.audit import AuditEvent, AuditFact, AuditKind, Damage, Head
 from remit.core.audit_review import review
+from remit.core.governance import Suspension, SuspensionTarget
 from remit.store.chains import CHECKPOINT_EVERY
 from remit.store.journal import Journal
 from tests.store.calls import SECONDS, Site, a_call, intent, site
@@ -117,6 +118,17 @@ def test_an_event_replaced_by_a_connection_without_our_rules_is_found(here: Site
             Damage(writer="here", seq=-1, what="missing: event -1 follows 0"),
             id="hidden-before-the-first",
         ),
+        pytest.param(
+            "INSERT INTO audit_events SELECT writer, 'x', at, kind, actor, trace_id, body, previous, digest"
+            " FROM audit_events WHERE seq = 2",
+            Damage(writer="here", seq=0, what="missing: event 0 follows 4"),
+            id="under-a-number-that-is-none",
+        ),
+        pytest.param(
+            "UPDATE audit_events SET writer = ''",
+            Damage(writer="", seq=1, what="its content was changed"),
+            id="moved-into-a-chain-without-a-name",
+        ),
     ],
 )
 def test_what_was_done_to_the_trail_is_named(here: Site, statement: str, found: Damage) -> None:
@@ -156,6 +168,21 @@ def test_a_cut_tail_that_was_written_on_shows_in_the_checkpoint_of_another_chain
     with here.journal() as journal:
         note(here, journal, "anew", "anew", "anew")
     assert damages(here) == (Damage(writer="here", seq=3, what="not the event that was noted elsewhere"),)
+
+
+def test_a_chain_taken_away_whole_shows_in_what_a_person_did_since(here: Site) -> None:
+    with here.journal("r1"):
+        pass
+    governance, at = here.governance, here.clock.now
+    server = Suspension(
+        target=SuspensionTarget(server_id="s"), address="server.s", actor="user:ana", at=at, reason=None
+    )
+    (head,) = (each for each in governance.audit.audit_heads() if each.writer == "here")
+    assert governance.suspensions.suspend("local", server) is True
+    assert damages(here) == ()
+    assert checkpoints(here, "desk") == [[("here", head.seq)]]
+    edited(here, "DELETE FROM audit_events WHERE writer = 'here'")
+    assert damages(here) == (Damage(writer="here", seq=head.seq, what="missing: the chain was cut before it"),)
 
 
 def test_a_cut_tail_shows_against_a_head_that_was_exported(here: Site) -> None:

@@ -45,8 +45,8 @@ class AuditArchive:
         for head in self.audit_heads():
             after = _BEFORE_ALL
             while page := self._access.read(_page(head, after, trace_id)):
-                yield from page
-                after = page[-1].seq
+                yield from (_audit_event(row) for row in page)
+                after = page[-1]["seq"]
 
     def _newest(self, limit: int, trace_id: str | None) -> Sequence[AuditEvent]:
         def newest(connection: Connection) -> list[AuditEvent]:
@@ -70,14 +70,14 @@ def _heads(connection: Connection) -> tuple[Head, ...]:
         session.close()
 
 
-def _page(head: Head, after: int, trace_id: str | None) -> Callable[[Connection], list[AuditEvent]]:
+def _page(head: Head, after: int, trace_id: str | None) -> Callable[[Connection], Sequence[RowMapping]]:
     query = (
         select(audit_events)
         .where(_AUDIT.writer == head.writer, _AUDIT.seq > after, _AUDIT.seq <= head.seq, _traced(trace_id))
         .order_by(_AUDIT.seq)
         .limit(_PAGE)
     )
-    return lambda connection: [_audit_event(row) for row in connection.execute(query).mappings()]
+    return lambda connection: connection.execute(query).mappings().all()
 
 
 def _traced(trace_id: str | None) -> ColumnElement[bool]:
@@ -87,7 +87,9 @@ def _traced(trace_id: str | None) -> ColumnElement[bool]:
 def _audit_event(row: RowMapping) -> AuditEvent:
     # SQLite lets an editor put bytes into a text column; verify must be able to hash that, and to say where it is.
     texts = {name: value if value is None else str(value) for name, value in row.items() if name != "seq"}
-    return AuditEvent(seq=row["seq"], **texts)  # pyright: ignore[reportArgumentType] (NULL stands in trace_id only)
+    # A number that is none has no place in a chain, which 0 is as well.
+    seq = row["seq"] if isinstance(row["seq"], int) else 0
+    return AuditEvent(seq=seq, **texts)  # pyright: ignore[reportArgumentType] (NULL stands in trace_id only)
 
 
 class TraceArchive:

@@ -90,7 +90,9 @@ _COLUMNS = tuple(column.name for column in audit_events.columns)
 
 def heads_of(session: Session) -> tuple[Head, ...]:
     """The newest event of every chain, by writer."""
-    found: list[Head] = []
+    nameless = _head_of(session, "")
+    # No remit writes a chain without a name; an event that was moved into one must be seen all the same.
+    found = [nameless] if nameless.seq else []
     writer = ""
     # One step down the key a chain; DISTINCT would walk over every event.
     while (row := session.row(_NEXT_WRITER, {"writer": writer})) is not None:

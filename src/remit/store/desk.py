@@ -1,6 +1,7 @@
 """Audit events of short transactions: decisions of people go to the chain `desk`, applies to the chain `apply`.
 
-Decides nothing but where they go: each is committed together with the rows that it tells about, or not at all.
+Decides where they go: each is committed together with the rows that it tells about, or not at all, and its chain then notes
+the heads of the others, so that the chain of the calls cannot be taken away whole either.
 """
 
 from collections.abc import Generator
@@ -25,6 +26,9 @@ DESK = "desk"
 APPLY = "apply"
 """The chain of applies."""
 
+_ACTOR = "system:desk"
+"""The actor of what is noted without anybody's doing."""
+
 
 def note_apply(connection: Connection, workspace: str, serial: int, record: AppliedRecord) -> None:
     """Add the event of an apply, in the apply's own transaction."""
@@ -39,7 +43,10 @@ def at_the_desk(connection: Connection, at: datetime, *, chain: str = DESK) -> G
     session = session_of(connection)
     try:
         batch = Batch(session=session, chain=Chain(session, chain), now=at)
+        before = batch.chain.head
         yield batch
+        if batch.chain.head != before:
+            batch.chain.checkpoint(at, _ACTOR)
         batch.chain.flush()
     finally:
         session.close()
