@@ -227,7 +227,9 @@ def test_a_database_that_goes_away_while_a_store_is_open_is_reported(tmp_path: P
 def test_every_code_of_the_store_is_explained() -> None:
     sources = Path(sys.modules["remit.store"].__path__[0]).glob("*.py")
     text = "".join(path.read_text() for path in sources if path.name != "codes.py")
-    raised = set(re.findall(r'"((?:database|server|workspace|text|journal|run|action|state)-[a-z-]+)"', text)) | {
+    raised = set(
+        re.findall(r'"((?:database|server|workspace|text|journal|run|action|state|watcher)-[a-z-]+)"', text)
+    ) | {
         "no-database",
         "workspace-busy",
     }
