@@ -77,7 +77,8 @@ class Host:
             )
         except (OSError, subprocess.TimeoutExpired):
             return None
-        return answer.stdout.strip() or None
+        # Before the first commit git prints the word HEAD all the same, and fails.
+        return answer.stdout.strip() or None if answer.returncode == 0 else None
 
     def database(self, base_dir: Path, workspace: str | None = None) -> "Database":
         """The database for the configuration in a folder: REMIT_DATABASE_URL, else the embedded one beside the file.
@@ -281,12 +282,13 @@ async def _opened(config: FileSet, base_dir: Path, host: Host) -> "GovernedRunti
     database = host.database(base_dir)
     governance = await asyncio.to_thread(database.governance)
     owner = await asyncio.to_thread(owner_of, config, database)
-    journal = await asyncio.to_thread(
-        open_journal, database.location, writer=_WRITER, new_id=host.new_id, clock=host.clock
-    )
     if owner.loaded is not None:
         kept = timedelta(days=owner.loaded.desired.trace_days)
         await asyncio.to_thread(governance.traces.drop_traces, host.clock() - kept)
+    # Last of what can fail: whoever opens a journal has to close it.
+    journal = await asyncio.to_thread(
+        open_journal, database.location, writer=_WRITER, new_id=host.new_id, clock=host.clock
+    )
     connections = McpConnections(
         environ=host.environ,
         base_dir=base_dir,

@@ -99,6 +99,14 @@ def test_a_dangling_row_is_found_by_the_database_itself(here: Workspace):
     assert "refers to a row of runs that is not there" in found(ended)["database-damaged"]["message"]
 
 
+def test_an_audit_trail_that_nothing_guards_any_more_is_named(here: Workspace):
+    healthy(here)
+    edit(here, "DROP TRIGGER audit_events_no_delete")
+    ended = examined(here)
+    assert ended.code == 1
+    assert found(ended)["database-damaged"]["message"].startswith("the trigger audit_events_no_delete is gone")
+
+
 def test_input_84_an_edited_function_is_named_with_what_apply_would_repair(here: Workspace):
     healthy(here)
     edit(here, "UPDATE assistant_functions SET document = replace(document, 'Does one thing.', 'Does another.')")
