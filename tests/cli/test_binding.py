@@ -24,7 +24,9 @@ def git(folder: Path, *words: str) -> str:
     """Run git as a user of no machine in particular; gives what it says."""
     settings = ("user.name=Test", "user.email=test@example.com", "init.defaultBranch=main", "commit.gpgsign=false")
     options = [part for each in settings for part in ("-c", each)]
-    ended = subprocess.run(["git", *options, *words], cwd=folder, capture_output=True, text=True, timeout=10, check=True)
+    ended = subprocess.run(
+        ["git", *options, *words], cwd=folder, capture_output=True, text=True, timeout=10, check=True
+    )
     return ended.stdout.strip()
 
 
@@ -114,3 +116,10 @@ def test_a_pull_request_is_judged_by_no_binding(applied: Workspace):
     git(applied.folder, "remote", "set-url", "origin", "https://git.example.com/fork/ops.git")
     codes = [each["code"] for each in applied.plan("--untrusted").document["problems"]]
     assert "bound-elsewhere" not in codes
+
+
+def test_a_repository_without_a_commit_names_none(here: Workspace):
+    here.serve("issues", tool("find"))
+    here.write(CONFIG)
+    git(here.folder, "init", "-q")
+    assert here.plan().document["config"]["commit"] is None

@@ -135,3 +135,15 @@ def test_json_on_a_terminal_is_still_json_alone_on_stdout(planned: Workspace):
     ended = planned.process("plan", "--format", "json")
     assert ended.document["workspace"] == "demo"
     assert ended.err == ""
+
+
+@pytest.mark.parametrize(
+    ("flags", "environ", "coloured"),
+    [((), {}, True), (("--no-color",), {}, False), ((), {"NO_COLOR": "1"}, False)],
+    ids=["a-terminal", "no-color", "NO_COLOR"],
+)
+def test_the_error_that_ends_a_command_is_coloured_only_where_colour_is_wanted(
+    planned: Workspace, flags: tuple[str, ...], environ: dict[str, str], coloured: bool
+):
+    code, screen = converse(planned, ["runs", "list", *flags], [], **environ)
+    assert (code, "no-database" in screen, "\x1b[" in screen) == (1, True, coloured)

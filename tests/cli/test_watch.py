@@ -160,6 +160,15 @@ def test_a_changed_description_is_held_shown_with_its_argument_and_enters_by_it(
     }
 
 
+def test_under_a_lock_a_held_line_names_the_lock_and_no_argument_that_would_be_refused(folder: Workspace) -> None:
+    assert folder.process("lock", "--yes").code == 0
+    folder.write((folder.folder / "mcp.yaml").read_text("utf-8").replace("include: [one]", "include: [one, two]"))
+    serve(folder, tool("one"), tool("two"))
+    with watching(folder, "--apply", "--create-db") as one:
+        one.until(lambda line: "held until the lock approves it: `remit lock`" in line)
+    assert [line for line in one.lines if "--accept" in line] == []
+
+
 def test_a_watch_without_apply_says_what_an_apply_would_do_and_creates_nothing(folder: Workspace) -> None:
     with watching(folder) as one:
         one.until(lambda line: "next: remit apply" in line)

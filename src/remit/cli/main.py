@@ -145,9 +145,9 @@ def run(arguments: list[str]) -> int:
         sys.stderr.write("remit: interrupted\n")
         return INTERRUPTED
     except OSError as error:
-        return _report(_unwritable(error))
+        return _report(_unwritable(error), arguments)
     except Exception as error:  # noqa: BLE001 (the last frame: whatever it is, it must not reach a user raw)
-        return _report(error)
+        return _report(error, arguments)
 
 
 def _unwritable(error: OSError) -> Exception:
@@ -162,7 +162,7 @@ def _unwritable(error: OSError) -> Exception:
     )
 
 
-def _report(error: Exception) -> int:
+def _report(error: Exception, arguments: list[str]) -> int:
     from remit.cli.terminal import Terminal
     from remit.errors import InternalError, RemitError
 
@@ -175,5 +175,6 @@ def _report(error: Exception) -> int:
             f"remit failed in a way it should not: {type(error).__name__}",
             hint="run again with REMIT_DEBUG=1 and report what it prints",
         )
-    Terminal.of(colour=True).fail(error)
+    # What a command made of its flags is gone with it.
+    Terminal.of(colour="--no-color" not in arguments).fail(error)
     return error.exit_code

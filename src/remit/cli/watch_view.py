@@ -75,7 +75,9 @@ class TextLines:
         self._line("works again")
 
     def _hints(self, document: PlanDocument) -> None:
-        if document["held"]:
+        if document["held"] and document["config"]["lock"] is not None:
+            self._line("held until the lock approves it: `remit lock`, and have its change reviewed")
+        elif document["held"]:
             self._line("held until somebody accepts it: `remit apply` with the --accept shown above, or the lock")
         if document["operations"] and not self._applies:
             self._line("next: remit apply (or watch with --apply)")
