@@ -94,13 +94,26 @@ def test_only_a_call_without_effect_is_sent_again(answer: RemoteAnswer, side_eff
 
 
 def test_a_cancelled_call_has_no_output_of_its_own_making() -> None:
-    ending = cancelled_ending("the run was cancelled", sent=True)
+    ending = cancelled_ending("the run was cancelled", sent=True, side_effecting=False)
 
     assert (ending.state, ending.outcome, ending.transport) == (
         ActionState.CANCELLED,
         CallOutcome.CANCELLED,
         TransportOutcome.LOST,
     )
+
+
+@pytest.mark.parametrize(
+    ("sent", "side_effecting", "warned"), [(True, True, True), (True, False, False), (False, True, False)]
+)
+def test_a_cancelled_call_warns_where_it_may_have_had_its_effect(
+    sent: bool, side_effecting: bool, warned: bool
+) -> None:
+    ending = cancelled_ending("the run was cancelled", sent=sent, side_effecting=side_effecting)
+
+    assert ending.state is ActionState.CANCELLED
+    assert ("may have been carried out" in ending.result.content) is warned
+    assert (ending.result.metadata.get("outcome") == "unknown") is warned
 
 
 def test_a_defect_after_sending_leaves_a_side_effecting_call_unknown() -> None:

@@ -79,7 +79,7 @@ class Carriage:
             ending = ending_of(answer, self._adapt(answer, case), side_effecting=side_effecting)
         except asyncio.CancelledError:
             why = "the run was cancelled" if by_run else "the caller cancelled the call"
-            ending = cancelled_ending(why, sent=sent.attempts > 0)
+            ending = cancelled_ending(why, sent=sent.attempts > 0, side_effecting=side_effecting)
             # Submitted before anything can interrupt again: the journal keeps it whoever waits for it.
             kept = self._journal.end(self._end_of(case, ending, sent, started))
             if not by_run:

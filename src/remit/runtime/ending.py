@@ -99,14 +99,19 @@ def _with_warning(fault: RemoteFault, result: ToolResultEnvelope) -> ToolResultE
     return replace(result, content=f"{fault.code.value}: {told}", metadata=unknown)
 
 
-def cancelled_ending(why: str, *, sent: bool) -> Ending:
-    """The end of a cancelled call: no output of its own making, whatever the server still does."""
+def cancelled_ending(why: str, *, sent: bool, side_effecting: bool) -> Ending:
+    """The end of a cancelled call: no output of its own making, whatever the server still does.
+
+    A server that was told to stop may have been done by then, so what went out with side effects carries the warning.
+    """
+    fault = RemoteFault(code=FailureCode.CANCELLED, message=why, delivery=Delivery.LOST)
+    result = failure(FailureCode.CANCELLED, why)
     return Ending(
         state=ActionState.CANCELLED,
         outcome=CallOutcome.CANCELLED,
         transport=TransportOutcome.LOST if sent else TransportOutcome.NOT_SENT,
         tool=ToolOutcome.NONE,
-        result=failure(FailureCode.CANCELLED, why),
+        result=_with_warning(fault, result) if sent and side_effecting else result,
         code=FailureCode.CANCELLED,
     )
 
