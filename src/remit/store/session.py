@@ -4,8 +4,9 @@ Decides how a Core statement becomes the driver's text and parameters. SQLAlchem
 its business; it is only left out of executing them, where it costs ten times what SQLite does. Knows no table.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, TypeAlias, cast
 
 from sqlalchemy import ColumnElement, Connection, Dialect, Table, Text, insert, literal_column
@@ -29,15 +30,20 @@ class _Compiled:
     text: str
     names: tuple[str, ...]
     constants: Mapping[str, Any]
+    pick: Callable[[Mapping[str, Any]], Sequence[Any]]
+    """Takes the parameters out of values that have them all."""
+    texts: dict[int, str] = field(default_factory=dict[int, str])
 
     def rows_text(self, count: int) -> str:
         """An INSERT of one row made into one of so many."""
-        head, values, row = self.text.rpartition(" VALUES ")
-        return head + values + ", ".join([row] * count)
+        if (known := self.texts.get(count)) is None:
+            head, values, row = self.text.rpartition(" VALUES ")
+            known = self.texts[count] = head + values + ", ".join([row] * count)
+        return known
 
     def parameters(self, values: Mapping[str, Any]) -> Sequence[Any]:
         if not self.constants:
-            return [values[name] for name in self.names]
+            return self.pick(values)
         constants = self.constants
         return [constants[name] if name in constants else values[name] for name in self.names]
 
@@ -56,9 +62,15 @@ class Statement:
             compiled = cast("ClauseElement", self._construct).compile(dialect=dialect, column_keys=self._columns)
             assert isinstance(compiled, SQLCompiler)  # noqa: S101 (for the type checker; nothing else compiles to SQL)
             constants = {name: bind.value for name, bind in compiled.binds.items() if not bind.required}
-            known = _Compiled(str(compiled), tuple(compiled.positiontup or ()), constants)
+            names = tuple(compiled.positiontup or ())
+            known = _Compiled(str(compiled), names, constants, _picker(names))
             self._compiled[dialect.name] = known
         return known
+
+
+def _picker(names: Sequence[str]) -> Callable[[Mapping[str, Any]], Sequence[Any]]:
+    # itemgetter gives a tuple for several names only.
+    return itemgetter(*names) if len(names) > 1 else lambda values: [values[name] for name in names]
 
 
 def word(text: str) -> ColumnElement[str]:
