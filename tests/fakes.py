@@ -47,10 +47,6 @@ class FakeConnection:
         """The listing of this moment."""
         return RemoteContract(live=self.listing(self.server), session=1)
 
-    def known(self) -> RemoteContract | None:
-        """Nothing: nobody has listed anything before."""
-        return None
-
     async def call(self, call: RemoteCall) -> RemoteAnswer:
         """What `carry` makes of it."""
         return await self.carry(self.server, call)
@@ -66,6 +62,10 @@ class FakeConnections:
     def of(self, server: RecordedServer) -> FakeConnection:
         """A connection to a registration, by its name."""
         return FakeConnection(server.name, self.listing, self.carry)
+
+    def known(self, server: RecordedServer) -> RemoteContract | None:
+        """Nothing: nobody has listed anything before."""
+        return None
 
     async def close(self) -> None:
         """Nothing is open."""

@@ -1,10 +1,12 @@
 """Names in a run: one executor each, none of the platform's, and every other name to the consumer."""
 
+from typing import NoReturn
+
 import pytest
 
 from remit.core.aliases import folded_reserved
 from remit.core.call_ports import GrantedTool
-from remit.core.remote_ports import OnProgress, ServerConnection
+from remit.core.remote_ports import OnProgress
 from remit.errors import BindingRefused
 from remit.runtime.abi import HandOff, Principal, ToolCallEnvelope, ToolResultEnvelope
 from remit.runtime.mcp_executor import McpToolExecutor
@@ -18,11 +20,11 @@ REMIT = registration(server("github"))
 def executor(alias: str) -> McpToolExecutor:
     """An executor under this name; it connects to nothing."""
 
-    def nowhere(tool: GrantedTool) -> ServerConnection:
+    def nowhere(tool: GrantedTool) -> NoReturn:
         raise AssertionError("no call is made")
 
     return McpToolExecutor(
-        GrantedTool(attachment=attachment(REMIT, "search", alias=alias), server=REMIT), nowhere, whole_change
+        GrantedTool(attachment=attachment(REMIT, "search", alias=alias), server=REMIT), nowhere, nowhere, whole_change
     )
 
 

@@ -114,10 +114,6 @@ class ServerConnection(Protocol):
         """A complete listing on the calling connection, at most `max_age` seconds old, made anew within `timeout`."""
         ...
 
-    def known(self) -> RemoteContract | None:
-        """The newest listing of the session that is open now, whatever its age; None where there is none. No network."""
-        ...
-
     async def call(self, call: RemoteCall) -> RemoteAnswer:
         """Carry a call out. Cancelling the awaiting task cancels the call on the server and returns at once."""
         ...
@@ -128,6 +124,13 @@ class Connections(Protocol):
 
     def of(self, server: RecordedServer) -> ServerConnection:
         """The connection of a registration as it is recorded now; another entry replaces the connection."""
+        ...
+
+    def known(self, server: RecordedServer) -> RemoteContract | None:
+        """The newest listing of the session that is open for a registration as it is given, whatever its age.
+
+        None where there is none, or where the connection is another entry's, which stays: `server` may be an old reading.
+        """
         ...
 
     async def close(self) -> None:

@@ -36,10 +36,17 @@ class Limits:
 class McpToolExecutor:
     """Binds one attached tool to a factory of its server's connection; asks for the connection at each use."""
 
-    def __init__(self, tool: GrantedTool, connection: Callable[[GrantedTool], ServerConnection], diff: DefinitionDiff):
+    def __init__(
+        self,
+        tool: GrantedTool,
+        connection: Callable[[GrantedTool], ServerConnection],
+        known: Callable[[GrantedTool], RemoteContract | None],
+        diff: DefinitionDiff,
+    ):
         self.tool = tool
         self.provider_name = str(tool.attachment.provider_name)
         self._connection = connection
+        self._known = known
         self._diff = diff
         self._input_schema: tuple[str, JsonObject] | None = None
         self._compared: tuple[object, str, Contract] | None = None
@@ -59,8 +66,8 @@ class McpToolExecutor:
         return contract
 
     def known(self, tool: GrantedTool) -> RemoteContract | None:
-        """What is known of the live contract without asking anybody."""
-        return self._connection(tool).known()
+        """What is known of the live contract without asking anybody, and without a connection for what may be old."""
+        return self._known(tool)
 
     async def carry(
         self,

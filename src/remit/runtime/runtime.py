@@ -15,7 +15,15 @@ from remit.core.aliases import folded_reserved
 from remit.core.call_ports import CallJournal, GrantedTool, GrantSource, NewRun, RunLedger
 from remit.core.calls import RunState
 from remit.core.ports import DefinitionDiff
-from remit.core.remote_ports import Connections, RemoteAnswer, RemoteError, RemoteFault, RemoteResult, ServerConnection
+from remit.core.remote_ports import (
+    Connections,
+    RemoteAnswer,
+    RemoteContract,
+    RemoteError,
+    RemoteFault,
+    RemoteResult,
+    ServerConnection,
+)
 from remit.runtime.abi import Principal, ToolResultEnvelope
 from remit.runtime.arguments_model import ArgumentChecks, SchemaCompiler
 from remit.runtime.carriage import Carriage
@@ -113,7 +121,7 @@ class GovernedRuntime:
         held = await self._grants.newest(assistant)
         registry = ExecutorRegistry(folded_reserved(ports.reserved_names))
         for tool in held.grants.tools:
-            registry.bind(McpToolExecutor(tool, self._connection_of, ports.diff), durable=True)
+            registry.bind(McpToolExecutor(tool, self._connection_of, self._known_of, ports.diff), durable=True)
         caller = Principal(
             principal or f"assistant:{assistant}", None if permissions is None else frozenset(permissions)
         )
@@ -150,3 +158,6 @@ class GovernedRuntime:
 
     def _connection_of(self, tool: GrantedTool) -> ServerConnection:
         return self._ports.connections.of(tool.server)
+
+    def _known_of(self, tool: GrantedTool) -> RemoteContract | None:
+        return self._ports.connections.known(tool.server)

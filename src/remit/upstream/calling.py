@@ -218,6 +218,11 @@ class McpConnections:
             made.refuse()
         return made
 
+    def known(self, server: RecordedServer) -> RemoteContract | None:
+        """The newest listing of the session that is open for a registration as it is given; opens and replaces nothing."""
+        found = self._connections.get(server.server_id)
+        return found.known() if found is not None and found.fits(server) else None
+
     async def close(self) -> None:
         """End every connection and child process; bounded, and fine to repeat. Later calls are refused as unreachable."""
         self._closed = True
