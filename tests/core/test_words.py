@@ -104,6 +104,9 @@ def test_an_absence_is_told_in_words() -> None:
         "never listed, and only kept listings were asked for",
         "not asked: nothing is attached or refreshed from a kept listing",
         "not asked: planned offline, and the lock does not know it",
+        "not asked: its entry is not the one that was applied",
+        "not asked: it would run or read files that the branch may have changed",
+        "not asked: no database outside the checkout says what was applied",
     ]
     assert [absence_of(EMPTY), absence_of(listed())] == [f"empty: {EMPTY.detail}", "listed"]
 
