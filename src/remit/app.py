@@ -10,7 +10,6 @@ import os
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -134,22 +133,27 @@ class Host:
 class Ids:
     """Random ids of 32 hex characters, from random bytes that are asked for in advance: a system call for many ids."""
 
-    _BYTES = 16
+    _CHARACTERS = 32
     _AT_ONCE = 256
 
     def __init__(self) -> None:
-        self._pool = b""
+        self._ids: list[str] = []
         self._process = 0
-        self._lock = threading.Lock()
 
     def next(self) -> str:
         """An id that no other process and no other thread has."""
-        with self._lock:
-            # A child that was forked must not hand out what its parent hands out too.
-            if not self._pool or self._process != os.getpid():
-                self._pool, self._process = os.urandom(self._BYTES * self._AT_ONCE), os.getpid()
-            taken, self._pool = self._pool[: self._BYTES], self._pool[self._BYTES :]
-        return taken.hex()
+        # A child that was forked must not hand out what its parent hands out too.
+        if self._process != os.getpid():
+            self._ids, self._process = self._made(), os.getpid()
+        try:
+            return self._ids.pop()
+        except IndexError:
+            self._ids = self._made()
+            return self.next()
+
+    def _made(self) -> list[str]:
+        text = os.urandom(self._CHARACTERS // 2 * self._AT_ONCE).hex()
+        return [text[at : at + self._CHARACTERS] for at in range(0, len(text), self._CHARACTERS)]
 
 
 def host_of(environ: Mapping[str, str] | None = None) -> Host:
