@@ -124,6 +124,16 @@ def test_a_reading_that_a_writer_overtook_is_done_again(tmp_path: Path) -> None:
     assert readings == [0, 1]
 
 
+def test_a_database_that_goes_in_the_middle_of_a_reading_is_no_database(tmp_path: Path) -> None:
+    created_store(tmp_path)
+
+    def reading(connection: object) -> None:
+        (tmp_path / "remit.db").unlink()
+
+    with pytest.raises(NoDatabase):
+        SqliteFile(tmp_path / "remit.db").read(reading)
+
+
 def test_a_read_only_folder_can_be_read_and_not_written(shared_folder: Path) -> None:
     store = created_store(shared_folder)
     with store.workspace("ops", owner="local", lock_timeout=1) as transaction:

@@ -130,7 +130,11 @@ class SqliteFile:
         """What differs once anybody wrote the file; None while somebody has it open, or left a journal behind."""
         if any(_beside(self.path, suffix).exists() for suffix in ("-shm", "-wal", "-journal")):
             return None
-        found = self.path.stat()
+        try:
+            found = self.path.stat()
+        except FileNotFoundError:
+            # It went after it was looked at; an outage like any other, and no crash.
+            raise _no_database(self.path) from None
         return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 
