@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from remit.core.desired import BearerAuth
-from remit.core.remote_ports import RemoteAnswer, RemoteError, RemoteFault, RemoteResult
+from remit.core.remote_ports import Delivery, RemoteAnswer, RemoteError, RemoteFault, RemoteResult
 from tests.servers.http_server import HttpServer, Raw
 from tests.upstream.calls import (
     a_call,
@@ -40,6 +40,23 @@ async def over_http(it: HttpServer, **limits: float) -> RemoteAnswer:
         connection = every.of(recorded(it.url))
         await contract_of(connection)
         return await connection.call(limited(limits.get("idle", 10.0), limits.get("total", 20.0)))
+
+
+OWN_WORDS = (
+    b'{"error":"order placed, but the session store is full"}',
+    b"the session was booked",
+    b"session limit reached",
+)
+"""Answers 400 in which a tool speaks of sessions of its own."""
+
+
+@pytest.mark.parametrize("words", OWN_WORDS)
+def test_a_400_that_speaks_of_some_other_session_is_lost_and_the_call_is_not_sent_again(words: bytes):
+    with HttpServer(era="legacy", sessions=True, on_tool={"echo": Raw(400, words)}) as it:
+        answer = asyncio.run(over_http(it))
+        assert isinstance(answer, RemoteFault)
+        assert (answer.delivery, answer.session_lost) == (Delivery.LOST, False)
+        assert it.methods().count("tools/call") == 1
 
 
 @pytest.mark.parametrize("words", FORGOTTEN)

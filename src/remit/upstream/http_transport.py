@@ -9,6 +9,7 @@ The client belongs to whoever called `open_http`; the SDK follows redirects with
 import errno
 import json
 import os
+import re
 import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -62,6 +63,14 @@ _CONNECT_SECONDS = 15.0
 _SESSION_HEADER = "mcp-session-id"
 _METHOD_NOT_FOUND = -32601
 _ABOUT_THE_REQUEST = frozenset({_METHOD_NOT_FOUND, -32602, -32603})
+
+_NO_SESSION = re.compile(
+    rb"\b(?:no|not a|missing|unknown|invalid|expired|stale|unrecognized)(?: (?:or )?[a-z]+){0,2} (?:mcp[ -])?session\b"
+    rb"|\bsession(?:[ -]?id)?(?: header)?(?: '[^']{0,64}'| [0-9a-f-]{8,64})? "
+    rb"(?:is |was |has |has been )?(?:not found|not known|unknown|invalid|missing|required|expired|terminated|closed|does not exist)\b"
+)
+"""How servers word in a 400 that they do not know the session. The word alone is no such thing: a tool may say it of its own
+work, and what counts as forgotten is sent again even where it has side effects."""
 
 _NOT_CARRIED_OUT = frozenset(
     {
@@ -406,7 +415,7 @@ def _rpc_error_code(body: bytes) -> int | None:
 def _forgets_session(status: int, code: int | None, body: bytes) -> bool:
     """Whether an answer within a session says that the session is gone: 404, and of some servers 400 with words to that effect."""
     if status == HTTPStatus.BAD_REQUEST:
-        return code not in _ABOUT_THE_REQUEST and b"session" in body[:_EXCERPT].lower()
+        return code not in _ABOUT_THE_REQUEST and _NO_SESSION.search(body[:_EXCERPT].lower()) is not None
     return status == HTTPStatus.NOT_FOUND and code != _METHOD_NOT_FOUND
 
 
