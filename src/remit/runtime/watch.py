@@ -6,11 +6,10 @@ that carries its call. The run's recorded state is the authority; a server never
 
 import asyncio
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from remit.core.calls import RunState
-from remit.errors import RemitError
 
 __all__ = ["POLL_SECONDS", "RunWatch", "Watched"]
 
@@ -75,11 +74,10 @@ class RunWatch:
             runs = sorted({entry.run_id for entry in self._watched})
             if not runs:
                 return
-            try:
+            states: Mapping[str, RunState] = {}
+            # A database that is down, or no thread to be had, says nothing about a run; the next poll asks again.
+            with suppress(Exception):
                 states = await asyncio.to_thread(self._states, runs)
-            except RemitError:
-                # A database that is down says nothing about a run; the next poll asks again.
-                continue
             for run_id, state in states.items():
                 if state is RunState.CANCELLED:
                     self.cancelled(run_id)
