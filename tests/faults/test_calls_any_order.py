@@ -136,6 +136,8 @@ class AnyOrder(RuleBasedStateMachine):
         self.calls: list[Call] = []
         self.answers: dict[int, str] = {}
         self.arrived = Counter[int]()
+        self.intents = Counter[int]()
+        self.allowed = Counter[int]()
         self.held: list[tuple[int, asyncio.Event]] = []
         self.over: set[str] = set()
         self.frozen: list[Process] = []
@@ -273,11 +275,13 @@ class AnyOrder(RuleBasedStateMachine):
         intents = self.sql(f"SELECT 1 FROM audit_events WHERE kind = 'call_intent' AND body LIKE '%{digest}%'")
         used = self.sql(f"SELECT 1 FROM approvals WHERE state = 'executing' AND arguments = '{arguments}'")
         human = found.envelope.surface is Surface.HUMAN_CONTROLLED
-        most = len(intents) * (1 if found.envelope.side_effecting else 2)
+        # An intent stays under the policy that it was made under, which an apply may have changed since.
+        self.allowed[number] += (len(intents) - self.intents[number]) * (1 if found.envelope.side_effecting else 2)
+        self.intents[number] = len(intents)
         denied = self.denial(made.assistant, found)
         wrong = {
             f"although {denied}": denied is not None,
-            "without an intent of its own": self.arrived[number] > most,
+            "without an intent of its own": self.arrived[number] > self.allowed[number],
             "without an approval that is being used": human and not used,
         }
         return [why for why, holds in wrong.items() if holds]
