@@ -312,6 +312,10 @@ def test_the_generated_worlds_hold_everything_a_plan_can_hold() -> None:
     # Worlds with a lock are drawn in test_lock_properties.py.
     locks = {HoldReason.NOT_IN_LOCK, HoldReason.UNLIKE_LOCK, DriftKind.CHANGED, "not-in-lock", "lock-missing"}
     # Moves, releases and bindings need entries and records of their own: test_moves.py, test_removals.py, test_binding.py.
-    moves = {code for code in PLAN_CODES if code.startswith(("moved-", "removed-", "released-", "bound-", "older-", "commit-"))}
+    moves = {
+        code
+        for code in PLAN_CODES
+        if code.startswith(("moved-", "removed-", "released-", "bound-", "older-", "commit-"))
+    }
     elsewhere = {"accept-mismatch", "desired-emptied", "files-vanished", "not-owner", "protected", *locks, *moves}
     assert seen == {*OpName, *HoldReason, *DriftKind, *DeferredReason, *PLAN_CODES} - elsewhere
