@@ -157,6 +157,12 @@ def test_64_a_command_line_that_cannot_be_meant(applied: Workspace, arguments: t
     assert ended.err
 
 
+def test_64_a_misspelt_command_is_told_the_one_that_was_meant(applied: Workspace):
+    ended = applied.run("cal")
+    assert (ended.code, ended.out) == (64, "")
+    assert "No such command 'cal'. Did you mean 'call'?" in ended.err
+
+
 @pytest.mark.parametrize("flag", ["--server", "--allow-empty"])
 @pytest.mark.parametrize(
     ("name", "hint"), [("isues", "did you mean 'issues'?"), ("nothing-like-it", "the servers are: issues")]

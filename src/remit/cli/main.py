@@ -73,6 +73,18 @@ class _Commands(click.Group):
         command: click.Command = module.command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from remit.core.addresses import nearest
+
+            if near := nearest(args[0], _COMMANDS):
+                error.message += f" Did you mean {near!r}?"
+            raise
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         # The group's own would import every command for its help.
         names = [
