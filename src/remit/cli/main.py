@@ -82,7 +82,7 @@ class _Commands(click.Group):
             from remit.core.addresses import nearest
 
             if near := nearest(args[0], _COMMANDS):
-                error.message += f" Did you mean {near!r}?"
+                raise click.UsageError(f"{error.message} Did you mean {near!r}?", ctx) from None
             raise
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
