@@ -230,6 +230,8 @@ class JournalWriter:
         session = self._connection.session
         recover(session, chain, dead, self._clock())
         self._instances.remove(session, dead)
+        # Recovery ends runs too.
+        self._readings.run_states.clear()
 
     @contextmanager
     def _undone_on_failure(self) -> Generator[None]:
