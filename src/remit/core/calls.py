@@ -20,6 +20,7 @@ __all__ = [
     "ToolOutcome",
     "TransportOutcome",
     "arguments_digest",
+    "arguments_text_digest",
 ]
 
 
@@ -142,4 +143,9 @@ class FailureCode(StrEnum):
 
 def arguments_digest(arguments: JsonObject) -> str:
     """`a1:` + hex sha256 of the arguments' canonical JSON. Raises ValueError where they have none."""
-    return "a1:" + sha256_hex(canonical_json(arguments))
+    return arguments_text_digest(canonical_json(arguments))
+
+
+def arguments_text_digest(text: str) -> str:
+    """The same of a canonical text that is at hand already, as making one costs more than hashing it."""
+    return "a1:" + sha256_hex(text)

@@ -11,6 +11,7 @@ from functools import lru_cache
 from remit.core.approvals import ApprovalBinding
 from remit.core.arguments import Objected, parse_arguments
 from remit.core.call_ports import CallFacts, CallIntent, GrantedTool, IdempotencyUse, Stamp
+from remit.core.calls import arguments_text_digest
 from remit.core.canonical import JsonObject, canonical_json, sha256_hex
 from remit.core.envelope import AuditedArguments, Envelope, Recording
 from remit.core.gatekeeper import Contract, Decision, ToolFacts
@@ -47,13 +48,9 @@ class Arguments:
         if isinstance(parsed, Objected):
             # What cannot be parsed is identified by its own text; an object that has no canonical text, by nothing.
             text = raw if isinstance(raw, str) else ""
-            return cls({}, text, _digest(text.encode("utf-8", "surrogatepass").hex()), parsed.message)
+            return cls({}, text, arguments_text_digest(text.encode("utf-8", "surrogatepass").hex()), parsed.message)
         text = canonical_json(parsed)
-        return cls(parsed, text, _digest(text))
-
-
-def _digest(text: str) -> str:
-    return "a1:" + sha256_hex(text)
+        return cls(parsed, text, arguments_text_digest(text))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
