@@ -54,6 +54,17 @@ def test_input_60_a_line_without_an_end_fails_its_call_and_the_next_one_works(tm
         assert [call["name"] for call in live.calls("stdio")] == ["half", "endless", "echo"]
 
 
+def test_input_60_a_broken_line_ends_its_session_also_where_the_answer_follows_in_one_piece(tmp_path: Path) -> None:
+    answer = '{"jsonrpc": "2.0", "id": {id}, "result": {"content": [{"type": "text", "text": "late"}]}}'
+    broken = {"half": {"say": {"tools/call": '{"jsonrpc": "2.0", "res\n' + answer + "\n"}}}
+    with applied(tmp_path, tools=[tool("half")], envelope=EFFECT, stdio={"on_tool": broken}) as live:
+        (result,), run = live.called(("stdio__half", "{}"))
+        assert (result.code, [action.state for action in live.actions(run)]) == (
+            "result_invalid",
+            [ActionState.UNKNOWN],
+        )
+
+
 DEATHS: Mapping[str, tuple[Mapping[str, Any], str, ActionState]] = {
     "exits at once": (
         {"die_on": {"server/discover": 3, "initialize": 3}},

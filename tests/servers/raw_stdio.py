@@ -5,7 +5,8 @@ The only argument is a JSON object of options, or `@FILE` with one, read at the 
     era           "legacy" (default), "modern" or "both"
     tools         the tools to list (default: one tool `echo`)
     page_size     tools per page (default: all)
-    say           {method: text}: write this text to stdout before answering the method; "" as method: at the start
+    say           {method: text}: write this text to stdout, in one piece, before answering the method; "{id}" in it is the
+                  request's; "" as method: at the start
     bytes         {method: hex}: write these bytes before answering the method
     flood         {method: bytes}: write so many bytes without a line end before answering the method
     notify        {method: bytes}: send a notification of at least so many bytes before answering the method
@@ -105,7 +106,8 @@ def _take(message: dict[str, Any], options: dict[str, Any]) -> None:
 
 
 def _say_before(method: str, request_id: Any, options: dict[str, Any]) -> None:
-    _write(options.get("say", {}).get(method, "") + "x" * options.get("flood", {}).get(method, 0))
+    said = options.get("say", {}).get(method, "").replace("{id}", json.dumps(request_id))
+    _write(said + "x" * options.get("flood", {}).get(method, 0))
     if method in options.get("notify", {}):
         padding = "x" * options["notify"][method]
         _send({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": padding}})

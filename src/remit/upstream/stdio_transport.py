@@ -233,9 +233,11 @@ class StdioTransport:
                     self.received += len(chunk)
                     for line in splitter.feed(chunk):
                         await self._take(line)
+                        # After each line: what follows a broken one must not depend on how the pipe cut them.
+                        if self.fault:
+                            return
                     if splitter.lost:
                         self._fail(splitter.lost.fault(_LINE))
-                    if self.fault:
                         return
                 if splitter.rest.strip():
                     self._on_unfinished(splitter.rest)
