@@ -15,6 +15,7 @@ The tree is split by what the caller does next:
     |-- PlanStale               plan again, what was reviewed is gone    exit 5
     |-- OutputUnwritable        name a file that can be written          exit 1
     |-- NotApproved             say yes, or pass a reviewed plan         exit 1
+    |-- ApproverRefused         have another person approve it           exit 3
     |-- BindingRefused          give the tool another name               exit 1
     `-- InternalError           report it: a defect of remit             exit 1
 
@@ -25,6 +26,7 @@ Errors carry values: a stable `code` (a slug that `remit explain` knows), the `m
 from typing import ClassVar
 
 __all__ = [
+    "ApproverRefused",
     "BindingRefused",
     "ConfigError",
     "DatabaseUnusable",
@@ -133,6 +135,13 @@ class NotApproved(RemitError):
     """Nobody said yes, and nobody can be asked."""
 
     default_code = "not-approved"
+
+
+class ApproverRefused(RemitError):
+    """Somebody may not approve this request: it is their own, or they are no person."""
+
+    exit_code = 3
+    default_code = "approver-refused"
 
 
 class BindingRefused(RemitError):

@@ -1,6 +1,7 @@
 """Runs and approvals as people see and decide them, and the consumer's own actions."""
 
 import json
+import sqlite3
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -11,7 +12,7 @@ from remit.core.approvals import APPROVED_FOR, PENDING_FOR, ApprovalState
 from remit.core.call_ports import Started
 from remit.core.calls import ActionKind, ActionState, RunState
 from remit.core.governance import Decided, RunRow
-from remit.errors import StoreError
+from remit.errors import ApproverRefused, StoreError
 from tests.store.calls import BINDING, SECONDS, Site, a_call, ended, intent, site
 
 SECOND = timedelta(seconds=1)
@@ -197,21 +198,24 @@ def test_the_output_of_a_call_of_ours_cannot_be_posted_by_the_consumer(here: Sit
 # --- approvals ---------------------------------------------------------------------------------------------------------------
 
 
-def ask(site: Site, *bindings: str) -> list[str]:
+def ask(site: Site, *bindings: str, principal: str = "assistant:triage") -> list[str]:
     """Requests for these arguments, oldest first, a second apart."""
     with site.journal(f"run-{len(bindings)}") as journal:
         ids: list[str] = []
         for arguments in bindings:
             site.clock.advance(SECOND)
-            facts = a_call(site, f"run-{len(bindings)}")
-            journal.begin(intent(facts, approval=replace(BINDING, arguments=arguments))).result(SECONDS)
+            facts = a_call(site, f"run-{len(bindings)}", principal=principal)
+            binding = replace(BINDING, arguments=arguments, principal=principal)
+            journal.begin(intent(facts, approval=binding)).result(SECONDS)
             ids.append(f"approval-of-{facts.action_id}")
         return ids
 
 
-def decide(site: Site, approval_id: str, state: ApprovalState, *, owner: str = "local") -> Decided | None:
+def decide(
+    site: Site, approval_id: str, state: ApprovalState, *, owner: str = "local", approver: str = "user:ana"
+) -> Decided | None:
     return site.governance.approvals.decide_approval(
-        owner, approval_id, state, approver="user:ana", reason="seen", at=site.clock.now
+        owner, approval_id, state, approver=approver, reason="seen", at=site.clock.now
     )
 
 
@@ -283,6 +287,46 @@ def test_a_decision_that_cannot_follow_changes_nothing(here: Site, second: Appro
     here.clock.advance(SECOND)
     assert decide(here, asked, second) == Decided(first.approval, changed=False)
     assert here.kinds("desk") == ["approval_decided"]
+
+
+@pytest.mark.parametrize(
+    ("requester", "approver"),
+    [
+        ("user:ana", "user:ana"),
+        ("assistant:triage", "assistant:triage"),
+        ("assistant:triage", "assistant:other"),
+        ("assistant:triage", "service:ci"),
+        ("assistant:triage", ""),
+    ],
+)
+def test_whoever_calls_the_desk_nobody_approves_but_another_person(here: Site, requester: str, approver: str) -> None:
+    (asked,) = ask(here, "1", principal=requester)
+    with pytest.raises(ApproverRefused) as refused:
+        decide(here, asked, ApprovalState.APPROVED, approver=approver)
+    assert (refused.value.code, refused.value.exit_code, refused.value.place) == ("approver-refused", 3, asked)
+    assert here.kinds("desk") == []
+    approved = decide(here, asked, ApprovalState.APPROVED, approver="user:bo")
+    assert approved is not None
+    assert (approved.changed, approved.approval.approver) == (True, "user:bo")
+
+
+def test_the_one_who_asked_may_take_the_request_back(here: Site) -> None:
+    (asked,) = ask(here, "1", principal="user:ana")
+    denied = decide(here, asked, ApprovalState.DENIED, approver="user:ana")
+    assert denied is not None
+    assert (denied.changed, denied.approval.state) == (True, ApprovalState.DENIED)
+
+
+def test_whoever_calls_the_desk_a_request_that_was_altered_is_not_approved(here: Site) -> None:
+    (asked,) = ask(here, "1")
+    raw = sqlite3.connect(here.path)
+    raw.execute("UPDATE approvals SET arguments = '2'")
+    raw.commit()
+    raw.close()
+    with pytest.raises(StoreError) as refused:
+        decide(here, asked, ApprovalState.APPROVED)
+    assert (refused.value.code, refused.value.place) == ("approval-altered", asked)
+    assert here.kinds("desk") == []
 
 
 def test_nobody_decides_for_another_owner_or_about_what_is_not_there(here: Site) -> None:

@@ -91,16 +91,6 @@ CODES: Mapping[str, Explanation] = {
         "A decision counts once, and silence is a denial; nothing opens a request again.",
         "repeat the call: it makes a new request. An approval that was not used yet can be revoked.",
     ),
-    "approval-altered": Explanation(
-        "What the database holds of a request is not what its binding hash was taken of.",
-        "Somebody wrote to the database outside of remit: what is shown may not be what an approval would allow.",
-        "deny the request, and find out who writes to the database; `remit audit verify` shows what else was touched.",
-    ),
-    "approver-refused": Explanation(
-        "You may not approve this request: you made it yourself, or you are no person.",
-        "A human's approval is worth something only where requester and approver differ. Exit code 3.",
-        "have another person approve it, under their own account.",
-    ),
     "file-exists": Explanation(
         "`remit init` would overwrite a file.",
         "A configuration is written once and edited from then on.",

@@ -21,6 +21,7 @@ __all__ = [
     "ApprovalBinding",
     "ApprovalState",
     "is_in_force",
+    "is_intact",
     "may_decide",
 ]
 
@@ -130,6 +131,14 @@ def is_in_force(approval: Approval, now: datetime) -> bool:
     """Whether its window is open; a clock set back to before the window opened does not open it again."""
     opened = approval.decided_at or approval.requested_at
     return opened <= now < approval.expires_at
+
+
+def is_intact(approval: Approval) -> bool:
+    """Whether a request is still the one that its hash was taken of: else nobody knows what approving it would allow."""
+    try:
+        return approval.binding.hash == approval.binding_hash
+    except ValueError:  # a lone surrogate, which no request of ours holds
+        return False
 
 
 def may_decide(requester: str, approver: str) -> bool:

@@ -98,7 +98,17 @@ class ApprovalDesk(Protocol):
     def decide_approval(
         self, owner: str, approval_id: str, state: ApprovalState, *, approver: str, reason: str | None, at: datetime
     ) -> Decided | None:
-        """Approve, deny or revoke by one conditional update; None for an unknown id. The caller checks `may_decide`."""
+        """Approve, deny or revoke by one conditional update; None for an unknown id.
+
+        Nothing is approved that `require_approvable` refuses; whoever may see a request may deny or revoke it.
+        """
+        ...
+
+    def require_approvable(self, approval: Approval, approver: str) -> None:
+        """What an approval asks of approver and request, before a person is asked.
+
+        Raises ApproverRefused for one who asked for it or is no person, StoreError `approval-altered`.
+        """
         ...
 
 

@@ -6,10 +6,10 @@ Decides layout only, and that nothing of a request is cut where a human is to ap
 import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import TypedDict, cast
+from typing import Annotated, TypedDict, cast
 
 from remit.core.addresses import attachment_address
-from remit.core.approvals import Approval, ApprovalState
+from remit.core.approvals import Approval, ApprovalState, is_intact
 from remit.core.canonical import Json
 from remit.render.document import timestamp
 from remit.render.escape import escape_json, escape_terminal, json_lines, well_formed
@@ -25,7 +25,6 @@ __all__ = [
     "approval_text",
     "approvals_document",
     "approvals_text",
-    "is_intact",
     "one_approval_document",
     "state_words",
 ]
@@ -49,7 +48,7 @@ class ApprovalDocument(TypedDict):
     """One request. `intact` is whether its content still gives `binding_hash`; `arguments` is null where it is no JSON."""
 
     approval_id: str
-    state: str
+    state: Annotated[str, ApprovalState]
     binding_hash: str
     intact: bool
     owner: str
@@ -87,14 +86,6 @@ class OneApprovalDocument(TypedDict):
     owner: str
     changed: bool
     approval: ApprovalDocument
-
-
-def is_intact(approval: Approval) -> bool:
-    """Whether a request is still the one that its hash was taken of: else nobody knows what approving it would allow."""
-    try:
-        return approval.binding.hash == approval.binding_hash
-    except ValueError:  # a lone surrogate, which no request of ours holds
-        return False
 
 
 def approval_document(approval: Approval) -> ApprovalDocument:

@@ -1,7 +1,8 @@
 """The queue of approvals as people see and decide it: the ApprovalDesk of core/governance.py.
 
-Decides that a decision and its audit event (chain `desk`) are one transaction, and that what has run out of time is shown as
-expired whether or not anybody has marked it so.
+Decides that a decision and its audit event (chain `desk`) are one transaction, that nobody approves their own request, a
+request that was altered, or anything without being a person, whichever caller asks, and that what has run out of time is
+shown as expired whether or not anybody has marked it so.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,10 +11,19 @@ from datetime import datetime
 
 from sqlalchemy import ColumnElement, Connection, and_, false, or_, select, update
 
-from remit.core.approvals import APPROVAL_MOVES, APPROVED_FOR, Approval, ApprovalState, is_in_force
+from remit.core.approvals import (
+    APPROVAL_MOVES,
+    APPROVED_FOR,
+    Approval,
+    ApprovalState,
+    is_in_force,
+    is_intact,
+    may_decide,
+)
 from remit.core.audit import AuditFact, AuditKind
 from remit.core.calls import FailureCode
 from remit.core.governance import Decided
+from remit.errors import ApproverRefused, StoreError
 from remit.store.access import Access
 from remit.store.approval_rows import approval_of, change_state, end_waiting
 from remit.store.audit_bodies import approval_body
@@ -60,7 +70,7 @@ class Approvals:
     def decide_approval(
         self, owner: str, approval_id: str, state: ApprovalState, *, approver: str, reason: str | None, at: datetime
     ) -> Decided | None:
-        """Approve, deny or revoke; None for an unknown id. Whether `approver` may is the caller's to check."""
+        """Approve, deny or revoke; None for an unknown id. Raises as `require_approvable` does where it is to approve."""
         require_storable(approver, place="approver")
 
         def decided(connection: Connection) -> Decided | None:
@@ -73,7 +83,7 @@ class Approvals:
                 after = replace(after, expires_at=at + APPROVED_FOR)
             if shown is not found:
                 _expire(connection, found, at)
-            elif _may_follow(found, state, at) and _move(connection, found, after):
+            elif _may_follow(found, after, at) and _move(connection, found, after):
                 with at_the_desk(connection, at) as batch:
                     _record(batch, after, approver)
                 return Decided(after, changed=True)
@@ -81,11 +91,39 @@ class Approvals:
 
         return self._access.write(decided)
 
+    def require_approvable(self, approval: Approval, approver: str) -> None:
+        """Refuse an approver who asked for it or is no person (ApproverRefused), and a request that was altered (StoreError)."""
+        _require_approvable(approval, approver)
 
-def _may_follow(found: Approval, state: ApprovalState, at: datetime) -> bool:
+
+def _may_follow(found: Approval, after: Approval, at: datetime) -> bool:
+    """Whether a decision has its place. Raises as `require_approvable` does."""
+    if after.state not in APPROVAL_MOVES[found.state]:
+        return False
     # After a clock was set back a window seems not to have opened yet: nothing is granted in it, taking away goes on.
-    in_time = is_in_force(found, at) or state is not ApprovalState.APPROVED
-    return state in APPROVAL_MOVES[found.state] and in_time
+    if after.state is not ApprovalState.APPROVED:
+        return True
+    if not is_in_force(found, at):
+        return False
+    _require_approvable(found, after.approver or "")
+    return True
+
+
+def _require_approvable(approval: Approval, approver: str) -> None:
+    if not is_intact(approval):
+        raise StoreError(
+            "the request was changed in the database: what it shows is not what its hash was taken of",
+            code="approval-altered",
+            place=approval.approval_id,
+            hint="deny it, and find out who writes to the database",
+        )
+    requester = approval.binding.principal
+    if not may_decide(requester, approver):
+        raise ApproverRefused(
+            f"{approver} may not approve what {requester} requests",
+            place=approval.approval_id,
+            hint="have another person approve it, under their own account",
+        )
 
 
 def _record(batch: Batch, decided: Approval, approver: str) -> None:

@@ -14,6 +14,16 @@ CODES: Mapping[str, Explanation] = {
         "One tool call has one end; recording it twice would leave it open which of the two went out.",
         "Give every tool call of a run an id of its own. To repeat a call safely, give it an idempotency key.",
     ),
+    "approval-altered": Explanation(
+        "What the database holds of a request is not what its binding hash was taken of.",
+        "Somebody wrote to the database outside of remit: what is shown may not be what an approval would allow.",
+        "Deny the request, and find out who writes to the database; `remit audit verify` shows what else was touched.",
+    ),
+    "approver-refused": Explanation(
+        "You may not approve this request: you made it yourself, or you are no person.",
+        "A human's approval is worth something only where requester and approver differ. Exit code 3.",
+        "Have another person approve it, under their own account.",
+    ),
     "database-constraint": Explanation(
         "A row would break a rule of the database, so the whole transaction was rolled back.",
         "The rules keep every attachment together with its function; a plan never asks for such a row.",

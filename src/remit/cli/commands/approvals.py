@@ -11,14 +11,12 @@ from remit.cli.governance import Owned, open_owned, unknown_id
 from remit.cli.options import file_option, format_option, no_color_option
 from remit.config.file_set import FileSet
 from remit.core.addresses import attachment_address
-from remit.core.approvals import APPROVAL_MOVES, Approval, ApprovalState, is_in_force, may_decide
-from remit.errors import NotApproved, StoreError
-from remit.reconcile.outcome import ExitCode
+from remit.core.approvals import APPROVAL_MOVES, Approval, ApprovalState, is_in_force, is_intact
+from remit.errors import NotApproved
 from remit.render.approvals_text import (
     approval_text,
     approvals_document,
     approvals_text,
-    is_intact,
     one_approval_document,
     state_words,
 )
@@ -106,8 +104,8 @@ def approve(*, approval_id: str, prefix: str | None, config: FileSet, form: str,
     owned = open_owned(config, colour=not no_color)
     approval = _found(owned, approval_id)
     _require_move(owned, approval, ApprovalState.APPROVED)
-    _require_intact(approval)
-    _require_another(owned, approval)
+    # The desk checks it again when it decides; here, so that nobody is asked for what cannot be.
+    owned.desks.approvals.require_approvable(approval, owned.host.actor())
     if prefix is None:
         _ask(owned, approval)
     elif not approval.binding_hash.startswith(prefix):
@@ -194,30 +192,6 @@ def _too_late(owned: Owned, approval: Approval, state: ApprovalState) -> NotAppr
         place=approval.approval_id,
         hint=hint,
     )
-
-
-def _require_intact(approval: Approval) -> None:
-    if not is_intact(approval):
-        raise StoreError(
-            "the request was changed in the database: what it shows is not what its hash was taken of",
-            code="approval-altered",
-            place=approval.approval_id,
-            hint="deny it, and find out who writes to the database",
-        )
-
-
-def _require_another(owned: Owned, approval: Approval) -> None:
-    requester, approver = approval.binding.principal, owned.host.actor()
-    if may_decide(requester, approver):
-        return
-    error = NotApproved(
-        f"{approver} may not approve what {requester} requests",
-        code="approver-refused",
-        place=approval.approval_id,
-        hint="have another person approve it, under their own account",
-    )
-    owned.terminal.fail(error)
-    raise click.exceptions.Exit(ExitCode.REFUSED)
 
 
 def _ask(owned: Owned, approval: Approval) -> None:
