@@ -158,6 +158,39 @@ def test_a_call_handed_off_twice_is_one_action_and_another_call_cannot_take_its_
         assert refused.value.code == "action-exists"
 
 
+@pytest.mark.parametrize(
+    ("end", "code"),
+    [(RunState.FAILED, "run_over"), (RunState.COMPLETED, "run_over"), (RunState.CANCELLED, "cancelled")],
+)
+def test_what_the_consumer_owes_a_run_ends_with_it_and_what_a_person_owes_waits(
+    here: Site, end: RunState, code: str
+) -> None:
+    with here.journal("r1", "r2") as journal:
+        owed, owed_to_another, done = (a_call(here, run) for run in ("r1", "r2", "r1"))
+        for each in (owed, owed_to_another, done):
+            journal.ledger.hand_off(each, "{}")
+        journal.ledger.take_output("r1", done.tool_call_id, "sunny", is_error=False, at=here.clock.now)
+        asking = a_call(here)
+        journal.begin(intent(asking, approval=BINDING)).result(SECONDS)
+        here.clock.advance(SECOND)
+        journal.ledger.move_run("r1", end, actor="user:ana", at=here.clock.now)
+        assert here.action(owed.action_id) == ("cancelled", code)
+        assert {each.ended_at for each in run_of(here).actions if each.action_id == owed.action_id} == {here.clock.now}
+        assert here.action(owed_to_another.action_id) == ("requires_action", None)
+        assert here.action(done.action_id) == ("completed", None)
+        if end is not RunState.CANCELLED:
+            assert here.action(asking.action_id) == ("requires_action", "approval_required")
+
+
+def test_what_the_consumer_owes_a_run_of_a_dead_process_ends_with_it(here: Site) -> None:
+    owed = a_call(here)
+    with here.journal("r1") as journal:
+        journal.ledger.hand_off(owed, "{}")
+        journal.ledger.move_run("r1", RunState.IN_PROGRESS, actor="user:ana", at=here.clock.now)
+    assert run_of(here).state is RunState.FAILED
+    assert here.action(owed.action_id) == ("cancelled", "run_over")
+
+
 def test_nothing_is_handed_off_and_nothing_taken_once_the_run_is_over(here: Site) -> None:
     with here.journal("r1") as journal:
         facts = a_call(here)

@@ -14,6 +14,7 @@ from remit.core.audit import AuditFact, AuditKind
 from remit.core.calls import ActionState, FailureCode, RunState
 from remit.store.audit_bodies import recovered_body, run_end_body
 from remit.store.chains import Chain
+from remit.store.run_writing import end_owed
 from remit.store.runtime_tables import actions, approvals, idempotency_records, runs
 from remit.store.session import Row, Session, Statement, word
 from remit.store.texts import time_text
@@ -91,6 +92,7 @@ def recover(session: Session, chain: Chain, dead: Iterable[str], at: datetime) -
     for instance in order:
         for run_id, trace_id in session.rows(_ABANDONED, {"dead": instance}):
             session.run(_FAIL, {"which": run_id, "now": time_text(at)})
+            end_owed(session, run_id, RunState.FAILED, at)
             body = run_end_body(run_id, RunState.FAILED)
             chain.add(AuditFact(kind=AuditKind.RUN_ENDED, at=at, actor=RECOVERY, trace_id=trace_id, body=body))
 

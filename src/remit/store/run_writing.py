@@ -1,6 +1,7 @@
 """Runs and the consumer's own actions in the database: started, moved, handed off, answered, cancelled.
 
-Decides which moves happen, by the tables of core/calls.py; an end stays an end. Calls of MCP tools are `call_writing.py`'s.
+Decides which moves happen, by the tables of core/calls.py; an end stays an end, and what the consumer still owes a run ends
+with it. Calls of MCP tools are `call_writing.py`'s.
 """
 
 from datetime import datetime
@@ -17,10 +18,10 @@ from remit.store.audit_bodies import handed_off_body, run_body, run_end_body
 from remit.store.batch import Batch
 from remit.store.call_writing import insert_action, room_for
 from remit.store.runtime_tables import actions, approvals, runs
-from remit.store.session import Statement, inserting, word
+from remit.store.session import Session, Statement, inserting, word
 from remit.store.texts import ascii_json, time_text
 
-__all__ = ["RunWriter"]
+__all__ = ["RunWriter", "end_owed"]
 
 _RUN, _ACTION = runs.c, actions.c
 _INSERT = inserting(runs)
@@ -70,6 +71,11 @@ _CANCEL_WAITING = Statement(
     .where(_ACTION.run_id == bindparam("run"), _ACTION.state.in_([word("queued"), word("requires_action")]))
     .values(state=word(ActionState.CANCELLED), code=word(FailureCode.CANCELLED), ended_at=bindparam("now"))
 )
+_END_OWED = Statement(
+    update(actions)
+    .where(_ACTION.run_id == bindparam("run"), _ACTION.kind == word(ActionKind.CONSUMER), _WAITS)
+    .values(state=word(ActionState.CANCELLED), code=bindparam("with_code"), ended_at=bindparam("now"))
+)
 
 
 class RunWriter:
@@ -117,6 +123,7 @@ class RunWriter:
         self._session.run(_MOVE, values)
         self._batch.forget_readings()
         if over:
+            end_owed(self._session, run_id, state, at)
             self._note_end(run_id, state, actor, at)
         return state
 
@@ -199,3 +206,9 @@ class RunWriter:
             body=run_end_body(run_id, state),
         )
         self._batch.chain.add(fact)
+
+
+def end_owed(session: Session, run_id: str, end: RunState, at: datetime) -> None:
+    """Cancel what the consumer owes a run that ended as `end`: no output is taken any more, so nothing may wait for one."""
+    code = FailureCode.CANCELLED if end is RunState.CANCELLED else FailureCode.RUN_OVER
+    session.run(_END_OWED, {"run": run_id, "with_code": code.value, "now": time_text(at)})
