@@ -161,7 +161,7 @@ def test_another_process_cancels_a_run_and_the_server_is_told_within_a_second_or
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_fault_f19_remit_call_that_is_told_to_end_cancels_its_run_and_leaves_no_child(
+def test_fault_f19_remit_call_that_is_told_to_end_cancels_its_run_says_what_is_known_and_leaves_no_child(
     tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
     here = site(tmp_path, silent_on=["tools/call"])
@@ -171,8 +171,18 @@ def test_fault_f19_remit_call_that_is_told_to_end_cancels_its_run_and_leaves_no_
     finally:
         process.send_signal(number)
     ended, out, err = waited(process)
-    assert (ended, out, err.splitlines()[-1], "Traceback" in err) == (code, "", "remit: interrupted", False)
+    (run,) = here.desks().runs.runs(OWNER, limit=9)
+    (action,) = here.run(run.run_id).actions
+    assert (ended, "Traceback" in err) == (code, False)
+    assert out.splitlines()[0] == "failed  assistant.ops/work__write  cancelled"
+    assert [line for line in err.splitlines()[2:] if line] == [
+        "The call may have been carried out: check before you repeat it.",
+        f"Its action {action.action_id} is recorded as cancelled.",
+        f"Look at it:   remit runs show {run.run_id}",
+        "remit: interrupted",
+    ]
     assert ended_within(3, here.pids()) == []
-    assert [each.state.value for each in here.desks().runs.runs(OWNER, limit=9)] == ["cancelled"]
-    assert list(here.actions().values()) == [("cancelled", "cancelled")]
+    assert run.state.value == "cancelled"
+    assert (action.state.value, action.code, action.output) == ("cancelled", "cancelled", None)
+    assert here.methods()[-1] == "notifications/cancelled"
     here.sound_audit()

@@ -6,11 +6,16 @@ Decides the exit code of every failure code, as a table: 1 the call failed, 3 it
 
 from collections.abc import Iterator, Mapping
 
-from remit.core.calls import CallOutcome, FailureCode
+from remit.core.calls import ActionState, CallOutcome, FailureCode
 from remit.core.canonical import JsonObject
+from remit.core.governance import ActionRow
 from remit.reconcile.outcome import ExitCode
 
-__all__ = ["EXIT_OF", "exit_of", "next_steps"]
+__all__ = ["EXIT_OF", "exit_of", "interrupted_steps", "next_steps"]
+
+_MAY_HAVE_RUN = "The call may have been carried out: check before you repeat it."
+_NOT_SENT = frozenset({ActionState.FAILED, ActionState.REQUIRES_ACTION})
+"""States of an action without a result whose call did not go out."""
 
 _FAILED, _REFUSED, _UNKNOWN = ExitCode.ERROR, ExitCode.REFUSED, ExitCode.INCOMPLETE
 
@@ -62,10 +67,20 @@ def exit_of(*, is_error: bool, metadata: JsonObject) -> ExitCode:
 def next_steps(metadata: JsonObject, *, file_flag: str) -> Iterator[str]:
     """What a person does next, in commands for another shell; nothing where there is no step."""
     if metadata.get("outcome") == CallOutcome.UNKNOWN.value:
-        yield "The call may have been carried out: check before you repeat it."
+        yield _MAY_HAVE_RUN
     if metadata.get("code") == FailureCode.APPROVAL_REQUIRED.value and isinstance(
         approval_id := metadata.get("approval_id"), str
     ):
         yield f"Look at it:   remit approvals show {approval_id}{file_flag}"
         yield f"Approve it:   remit approvals approve {approval_id}{file_flag}"
         yield "Then run this very command again."
+
+
+def interrupted_steps(run_id: str, action: ActionRow | None, *, has_result: bool, file_flag: str) -> Iterator[str]:
+    """What became of a call that Ctrl-C ended, as it is recorded, and where to look. `action` is None where there is none."""
+    if action is not None:
+        if not has_result and action.state not in _NOT_SENT:
+            yield _MAY_HAVE_RUN
+        why = f" ({action.code})" if action.code not in (None, action.state.value) else ""
+        yield f"Its action {action.action_id} is recorded as {action.state.value}{why}."
+    yield f"Look at it:   remit runs show {run_id}{file_flag}"
