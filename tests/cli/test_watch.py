@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.documents import assert_fits
 from tests.cli.workspace import Workspace, clean_environment, tool
 from tests.upstream.support import alive
 
@@ -74,6 +75,7 @@ class Watching:
 
         def fits(line: str) -> bool:
             document = json.loads(line)
+            assert_fits("watch", document)
             return document["event"] == name and holds(document)
 
         return json.loads(self.until(fits))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from remit.cli.main import run
+from tests.cli.documents import assert_output_fits
 
 __all__ = ["Ended", "Workspace", "clean_environment", "tool"]
 
@@ -75,6 +76,7 @@ class Workspace:
         ):
             code = run(list(arguments))
         assert "Traceback" not in err.getvalue(), err.getvalue()
+        assert_output_fits(arguments, out.getvalue())
         return Ended(code, out.getvalue(), err.getvalue())
 
     def process(self, *arguments: str, **environ: str) -> Ended:
@@ -90,6 +92,7 @@ class Workspace:
             check=False,
         )
         assert "Traceback" not in ended.stderr, ended.stderr
+        assert_output_fits(arguments, ended.stdout)
         return Ended(ended.returncode, ended.stdout, ended.stderr)
 
     def plan(self, *arguments: str, **environ: str) -> Ended:

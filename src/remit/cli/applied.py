@@ -1,7 +1,7 @@
 """How an apply is reported: as text for a person, as a closed JSON document for machines (docs/plan-format.md)."""
 
 from collections import Counter
-from typing import TypedDict
+from typing import Annotated, TypedDict
 
 from remit.core.addresses import address_of
 from remit.core.operations import Attach, CreateAssistant, OpName, RegisterServer
@@ -18,7 +18,7 @@ __all__ = ["AppliedDocument", "applied_document", "applied_text", "is_told_by_pl
 class DoneDocument(TypedDict):
     """One operation that ran."""
 
-    op: str
+    op: Annotated[str, OpName]
     address: str
 
 

@@ -1,29 +1,25 @@
-"""A watch as lines: for people, or one JSON object a line for programs.
+"""A watch as lines for people.
 
 Decides what is told in full and what in a line: a plan is shown whole where it says something new, and whenever a person saved
 a file, who waits for it. Each line begins with its time.
 """
 
-import json
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
 
-from remit.cli.applied import applied_document, applied_text
+from remit.cli.applied import applied_text
 from remit.cli.terminal import Terminal
 from remit.cli.watch_words import answer_words, attention_words, cause_words, files_words, has_content, plan_words
 from remit.config.loader import Loaded, Rejected
-from remit.core.live import Listed
 from remit.errors import RemitError
 from remit.reconcile.applying import Applied
 from remit.reconcile.watch import Cause
 from remit.reconcile.watch_servers import ServerState
-from remit.render.diagnostics import problem_document
-from remit.render.escape import escape_terminal, harmless_json
+from remit.render.escape import escape_terminal
 from remit.render.plan_text import plan_text
-from remit.render.shapes import FORMAT_VERSION, PlanDocument
+from remit.render.shapes import PlanDocument
 
-__all__ = ["JsonLines", "TextLines"]
+__all__ = ["TextLines"]
 
 _TOLD_ANYWAY = (Cause.START, Cause.FILES)
 
@@ -84,63 +80,3 @@ class TextLines:
 
     def _line(self, text: str) -> None:
         self._terminal.result(f"{self._clock().astimezone():%H:%M:%S}  {text}")
-
-
-class JsonLines:
-    """For programs: one object a line on stdout, nothing else there (docs/watch.md lists the events)."""
-
-    def __init__(self, terminal: Terminal, clock: Callable[[], datetime]):
-        self._terminal = terminal
-        self._clock = clock
-
-    def files(self, loaded: Loaded) -> None:
-        """The files hold."""
-        desired = loaded.desired
-        self._event(
-            "files",
-            files=[{"path": each.path, "sha256": each.sha256} for each in desired.files],
-            servers=[each.name for each in desired.servers],
-            problems=[problem_document(each) for each in loaded.warnings],
-        )
-
-    def rejected(self, rejected: Rejected) -> None:
-        """The files do not hold."""
-        self._event("rejected", problems=[problem_document(each) for each in rejected.diagnostics])
-
-    def server(self, state: ServerState) -> None:
-        """A server answered otherwise than before."""
-        seen = state.observation
-        listed = isinstance(seen, Listed)
-        self._event(
-            "server",
-            server=state.server,
-            status="listed" if listed else "unreachable",
-            tools=len(seen.tools) if listed else None,
-            quarantined=len(seen.quarantined) if listed else None,
-            reason=None if listed else seen.reason.value,
-            detail=None if listed else seen.detail,
-            attention=state.attention.value,
-            next_in=state.next_in,
-        )
-
-    def plan(self, document: PlanDocument, cause: Cause, *, is_news: bool) -> None:
-        """A plan was made; it is there whole where it differs from the one before."""
-        self._event(
-            "plan", cause=cause.value, is_news=is_news, digest=document["digest"], plan=document if is_news else None
-        )
-
-    def applied(self, applied: Applied, document: PlanDocument) -> None:
-        """A plan was applied."""
-        self._event("applied", digest=document["digest"], applied=applied_document(applied))
-
-    def trouble(self, error: RemitError) -> None:
-        """Something is in the way, and is tried again."""
-        self._event("trouble", code=error.code, message=error.message, place=error.place, hint=error.hint)
-
-    def mended(self) -> None:
-        """It is no more."""
-        self._event("mended")
-
-    def _event(self, event: str, **facts: Any) -> None:
-        document = {"format_version": FORMAT_VERSION, "event": event, "at": self._clock().isoformat(), **facts}
-        self._terminal.result(harmless_json(json.dumps(document, ensure_ascii=True)))

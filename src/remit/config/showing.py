@@ -9,10 +9,12 @@ from typing import TypedDict, assert_never
 
 from remit.config.nodes import Entry, Kind, ListNode, MapNode, Node, Scalar, Unusable, kind_of
 from remit.core.canonical import Json
+from remit.core.desired import Desired
 from remit.core.diagnostics import Source
 from remit.render.escape import escape_terminal
+from remit.render.shapes import FORMAT_VERSION, ConfigFileDocument
 
-__all__ = ["OriginDocument", "origins_of", "value_of", "yaml_text"]
+__all__ = ["OriginDocument", "ShownDocument", "origins_of", "shown_document", "value_of", "yaml_text"]
 
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./@+-]*\Z")
 _OTHER_READERS = frozenset({"y", "yes", "n", "no", "on", "off"})
@@ -34,6 +36,29 @@ class OriginDocument(TypedDict):
     file: str
     line: int
     column: int
+
+
+class ShownDocument(TypedDict):
+    """All files as the one that they come to; `config` has the keys of mcp.yaml, references as written."""
+
+    format_version: str
+    workspace: str
+    environment: str | None
+    files: list[ConfigFileDocument]
+    config: Json
+    origins: list[OriginDocument]
+
+
+def shown_document(desired: Desired, tree: MapNode) -> ShownDocument:
+    """What `remit config show --format json` prints of the files that `desired` and `tree` were read from."""
+    return {
+        "format_version": FORMAT_VERSION,
+        "workspace": desired.workspace,
+        "environment": desired.environment,
+        "files": [{"path": each.path, "sha256": each.sha256} for each in desired.files],
+        "config": value_of(tree),
+        "origins": origins_of(tree),
+    }
 
 
 def yaml_text(tree: MapNode, *, origin: bool) -> str:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 from remit.core.audit import AuditEvent, Damage, Head
 from remit.core.audit_review import AuditReview, Chain, body_of
@@ -15,6 +15,8 @@ __all__ = [
     "AuditEventDocument",
     "AuditReviewDocument",
     "AuditTailDocument",
+    "ExportedEventDocument",
+    "ExportedHeadsDocument",
     "audit_event_document",
     "audit_heads_line",
     "audit_line",
@@ -96,6 +98,20 @@ class _DamageDocument(TypedDict):
     what: str
 
 
+class ExportedEventDocument(AuditEventDocument):
+    """A line of `remit audit export`."""
+
+    type: Literal["event"]
+
+
+class ExportedHeadsDocument(TypedDict):
+    """The last line of `remit audit export`: the heads of what was exported."""
+
+    type: Literal["heads"]
+    format_version: str
+    heads: list[_HeadDocument]
+
+
 class AuditReviewDocument(TypedDict):
     """What `remit audit verify` found; `unknown` are the intents without an outcome."""
 
@@ -139,13 +155,18 @@ def audit_review_document(review: AuditReview) -> AuditReviewDocument:
 
 def audit_line(event: AuditEvent) -> str:
     """One event as a line of an export, without its end."""
-    return harmless_json(json.dumps({"type": "event", **audit_event_document(event)}))
+    line: ExportedEventDocument = {"type": "event", **audit_event_document(event)}
+    return harmless_json(json.dumps(line))
 
 
 def audit_heads_line(heads: Sequence[Head]) -> str:
     """The last line of an export: the heads of what was exported, to hold a later trail against."""
-    documents = [_head(each) for each in heads]
-    return harmless_json(json.dumps({"type": "heads", "format_version": FORMAT_VERSION, "heads": documents}))
+    line: ExportedHeadsDocument = {
+        "type": "heads",
+        "format_version": FORMAT_VERSION,
+        "heads": [_head(each) for each in heads],
+    }
+    return harmless_json(json.dumps(line))
 
 
 def _chain(chain: Chain) -> _ChainDocument:

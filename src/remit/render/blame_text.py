@@ -4,10 +4,11 @@ Decides layout and the words for whose approval it was.
 """
 
 from collections.abc import Sequence
-from typing import TypedDict
+from typing import Annotated, TypedDict
 
 from remit.core.addresses import attachment_address, tool_address
 from remit.core.blame import BlamedAttachment, Deed
+from remit.core.operations import OpName
 from remit.render.diagnostics import source_document
 from remit.render.document import timestamp
 from remit.render.escape import escape_terminal, well_formed
@@ -29,7 +30,7 @@ _COMMIT, _DIGEST = 12, len("sha256:") + 12
 class DeedDocument(TypedDict):
     """One operation, with the apply that carried it out."""
 
-    op: str
+    op: Annotated[str, OpName]
     serial: int
     at: str
     actor: str

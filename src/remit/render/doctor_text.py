@@ -4,11 +4,11 @@ Decides layout only. No value of a secret comes here; names of variables do.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, TypedDict, assert_never
+from typing import Annotated, Literal, TypedDict, assert_never
 
 from remit.core.checkup import Check, Checkup, ServerCheck
 from remit.core.diagnostics import Diagnostic, Severity
-from remit.core.live import Listed, Skipped, SkipReason, Unreachable
+from remit.core.live import Era, Listed, Skipped, SkipReason, Unreachable, UnreachableReason
 from remit.render.diagnostics import problem_document
 from remit.render.escape import escape_terminal, well_formed
 from remit.render.layout import WIDEST, Painter, Style, aligned, counted
@@ -35,12 +35,12 @@ class DoctorServerDocument(TypedDict):
 
     server: str
     status: Literal["listed", "unreachable", "skipped"]
-    era: str | None
+    era: Annotated[str, Era] | None
     protocol_version: str | None
     tools: int | None
     quarantined: int | None
     seconds: float | None
-    reason: str | None
+    reason: Annotated[str, UnreachableReason, SkipReason] | None
     detail: str | None
 
 

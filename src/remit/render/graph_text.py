@@ -6,10 +6,11 @@ space of a label is written as Mermaid's numeric entity.
 
 import re
 from collections.abc import Iterator
-from typing import TypedDict
+from typing import Annotated, TypedDict
 
+from remit.core.envelope import Surface
 from remit.core.holdings import Holdings
-from remit.core.identity import display_endpoint
+from remit.core.identity import Transport, display_endpoint
 from remit.core.recorded import RecordedAttachment, RecordedServer
 from remit.render.escape import escape_terminal, well_formed
 from remit.render.layout import WIDEST, Painter, Style, aligned, counted
@@ -32,7 +33,7 @@ class GraphServerDocument(TypedDict):
     name: str
     workspace: str
     server_id: str
-    transport: str
+    transport: Annotated[str, Transport]
     endpoint: str
     enabled: bool
 
@@ -53,7 +54,7 @@ class GraphEdgeDocument(TypedDict):
     server: str
     server_id: str
     remote_name: str
-    surface: str
+    surface: Annotated[str, Surface]
     side_effecting: bool
     required_permission: str | None
     enabled: bool

@@ -4,9 +4,20 @@ Decides layout only. Everything a server says of itself is quoted and escaped; t
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Literal, TypeAlias, TypedDict, assert_never
+from typing import Annotated, Literal, TypeAlias, TypedDict, assert_never
 
-from remit.core.live import Listed, McpDiscoveredTool, Observation, Quarantine, ServerIdentity, Skipped, Unreachable
+from remit.core.live import (
+    Era,
+    Listed,
+    McpDiscoveredTool,
+    Observation,
+    Quarantine,
+    ServerIdentity,
+    Skipped,
+    SkipReason,
+    Unreachable,
+    UnreachableReason,
+)
 from remit.render.document import definition_state, quarantine_document, timestamp
 from remit.render.escape import escape_terminal, well_formed
 from remit.render.layout import WIDEST, Painter, Style, aligned, counted, repeated
@@ -46,7 +57,7 @@ class ListedServerDocument(TypedDict):
 
     status: Literal["listed"]
     server: str
-    era: str
+    era: Annotated[str, Era]
     protocol_version: str
     server_info: dict[str, str] | None
     instructions: str | None
@@ -61,7 +72,7 @@ class UnreachableServerDocument(TypedDict):
 
     status: Literal["unreachable"]
     server: str
-    reason: str
+    reason: Annotated[str, UnreachableReason]
     detail: str
 
 
@@ -70,7 +81,7 @@ class SkippedServerDocument(TypedDict):
 
     status: Literal["skipped"]
     server: str
-    reason: str
+    reason: Annotated[str, SkipReason]
 
 
 class DiscoverDocument(TypedDict):

@@ -18,7 +18,7 @@ from remit.core.operations import ChangeClass, OpName, Origin, Reason, RiskCode
 from remit.core.plan import DeferredReason, DriftKind, HoldReason
 from remit.render.shapes import FORMAT_VERSION
 
-__all__ = ["drift_schema", "plan_schema", "summary_schema"]
+__all__ = ["drift_schema", "plan_definitions", "plan_schema", "summary_schema"]
 
 _Schema = dict[str, Any]
 
@@ -46,6 +46,11 @@ def plan_schema() -> _Schema:
         **_document(),
         "$defs": _definitions(),
     }
+
+
+def plan_definitions() -> dict[str, _Schema]:
+    """Every part of a plan by name, and as `plan` the whole, for schemas of documents that hold some; made anew at each call."""
+    return {"plan": _document(), **_definitions()}
 
 
 def drift_schema() -> _Schema:

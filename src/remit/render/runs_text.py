@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import TypedDict
+from typing import Annotated, TypedDict
 
-from remit.core.calls import ActionState, RunState
+from remit.core.calls import ActionKind, ActionState, RunState
 from remit.core.governance import ActionRow, RunRow
 from remit.render.document import timestamp
 from remit.render.escape import escape_terminal, well_formed
@@ -37,7 +37,7 @@ class RunDocument(TypedDict):
     principal: str
     thread_id: str | None
     trace_id: str
-    state: str
+    state: Annotated[str, RunState]
     started_at: str
     ended_at: str | None
 
@@ -47,9 +47,9 @@ class ActionDocument(TypedDict):
 
     action_id: str
     tool_call_id: str
-    kind: str
+    kind: Annotated[str, ActionKind]
     provider_name: str
-    state: str
+    state: Annotated[str, ActionState]
     code: str | None
     started_at: str
     ended_at: str | None

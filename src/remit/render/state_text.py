@@ -4,11 +4,12 @@ Decides layout only. A definition whose text was edited in the database is not s
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, TypeAlias, TypedDict, assert_never, cast
+from typing import Annotated, Any, Literal, TypeAlias, TypedDict, assert_never, cast
 
 from remit.core.addresses import assistant_address, attachment_address, server_address, tool_address
 from remit.core.holdings import Entry, HeldTool, Holdings
 from remit.core.identity import display_endpoint
+from remit.core.live import Era
 from remit.core.recorded import RecordedAssistant, RecordedAttachment, RecordedServer
 from remit.core.servers import facts_document, facts_of
 from remit.render.diagnostics import source_document
@@ -39,12 +40,15 @@ __all__ = [
 ]
 
 
+_Kind: TypeAlias = Literal["server", "assistant", "attachment", "tool"]
+
+
 class ServerEntryDocument(TypedDict):
     """One registration, and the attachments that use it."""
 
     kind: Literal["server"]
     address: str
-    era: str | None
+    era: Annotated[str, Era] | None
     last_good: LastGoodDocument | None
     state: ServerState
     attachments: list[str]
@@ -96,8 +100,10 @@ _EntryDocument: TypeAlias = ServerEntryDocument | AssistantEntryDocument | Attac
 
 
 class _Line(TypedDict):
+    """Where one entry is to be found, and what it is."""
+
     address: str
-    kind: str
+    kind: _Kind
 
 
 class StateListDocument(TypedDict):
@@ -131,7 +137,7 @@ def entry_document(held: Holdings, entry: Entry) -> StateEntryDocument:
     return {"format_version": FORMAT_VERSION, "workspace": held.workspace, "entry": _document(held, entry)}
 
 
-def _kind(entry: Entry) -> str:
+def _kind(entry: Entry) -> _Kind:
     match entry:
         case RecordedServer():
             return "server"

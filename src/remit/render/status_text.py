@@ -4,9 +4,10 @@ Decides layout only; rows of other workspaces are counted, not shown.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TypedDict
+from typing import Annotated, TypedDict
 
-from remit.core.identity import display_endpoint
+from remit.core.identity import Transport, display_endpoint
+from remit.core.live import Era
 from remit.core.recorded import RecordedAssistant, RecordedAttachment, RecordedServer
 from remit.core.report import StatusReport
 from remit.render.document import database_document, envelope_document, last_good_document
@@ -35,10 +36,10 @@ class RegisteredServerDocument(TypedDict):
     server_id: str
     name: str
     namespace: str
-    transport: str
+    transport: Annotated[str, Transport]
     endpoint: str
     enabled: bool
-    era: str | None
+    era: Annotated[str, Era] | None
     last_good: LastGoodDocument | None
 
 

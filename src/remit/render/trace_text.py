@@ -5,10 +5,10 @@ Decides layout only: one line for each event, in order, with its time and direct
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TypedDict
+from typing import Annotated, TypedDict
 
 from remit.core.canonical import JsonObject
-from remit.core.events import Direction, ProtocolEvent
+from remit.core.events import Direction, EventKind, ProtocolEvent
 from remit.render.document import timestamp
 from remit.render.escape import escape_terminal, json_lines, well_formed
 from remit.render.layout import Painter, Style, aligned, counted
@@ -44,8 +44,8 @@ class EventDocument(TypedDict):
     server: str
     sequence: int
     at: str
-    kind: str
-    direction: str
+    kind: Annotated[str, EventKind]
+    direction: Annotated[str, Direction]
     body: JsonObject
 
 

@@ -6,9 +6,8 @@ from remit.cli.options import file_option, format_option, no_color_option
 from remit.cli.session import load_or_exit
 from remit.cli.terminal import Terminal
 from remit.config.file_set import FileSet
-from remit.config.showing import origins_of, value_of, yaml_text
+from remit.config.showing import shown_document, yaml_text
 from remit.render.escape import escape_terminal
-from remit.render.shapes import FORMAT_VERSION
 
 __all__ = ["command"]
 
@@ -32,16 +31,7 @@ def show(*, origin: bool, config: FileSet, form: str, no_color: bool) -> None:
     loaded = load_or_exit(config, terminal)
     desired = loaded.desired
     if form == "json":
-        terminal.document(
-            {
-                "format_version": FORMAT_VERSION,
-                "workspace": desired.workspace,
-                "environment": desired.environment,
-                "files": [{"path": each.path, "sha256": each.sha256} for each in desired.files],
-                "config": value_of(loaded.tree),
-                "origins": origins_of(loaded.tree),
-            }
-        )
+        terminal.document(shown_document(desired, loaded.tree))
         return
     files = ", ".join(escape_terminal(each.path) for each in desired.files)
     environment = "" if desired.environment is None else f" for environment {desired.environment}"

@@ -4,25 +4,44 @@ import click
 
 from remit.cli.terminal import Terminal
 
-__all__ = ["command"]
+__all__ = ["NAMES", "command"]
+
+NAMES = (
+    "mcp",
+    "overlay",
+    "lock",
+    "plan",
+    "drift",
+    "summary",
+    "apply",
+    "approvals",
+    "audit",
+    "audit-line",
+    "blame",
+    "call",
+    "config",
+    "discover",
+    "doctor",
+    "graph",
+    "history",
+    "import",
+    "runs",
+    "state",
+    "status",
+    "suspensions",
+    "trace",
+    "validate",
+    "watch",
+)
+"""Of every schema, as in `schemas/NAME.schema.json`; written out, so that the help imports none of them."""
 
 
 @click.command(name="schema")
-@click.argument("what", type=click.Choice(["mcp", "overlay", "lock", "plan", "drift", "summary"]), default="mcp")
+@click.argument("what", type=click.Choice(NAMES), default="mcp")
 def command(*, what: str) -> None:
-    """Print the JSON Schema of mcp.yaml (mcp, for editors) or envs/NAME.yaml (overlay), of mcp.lock (lock), of saved
-    plans (plan), of drift reports or of run summaries.
+    """Print the JSON Schema of mcp.yaml (mcp, for editors), envs/NAME.yaml (overlay), mcp.lock (lock), of the file that
+    --summary writes (summary), or of what a command prints with --format json: the schema has the command's name.
     """
-    from remit.config.json_schema import mcp_schema, overlay_schema
-    from remit.config.lock_schema import lock_schema
-    from remit.render.plan_schema import drift_schema, plan_schema, summary_schema
+    from remit.cli.schemas import schema_named
 
-    schemas = {
-        "mcp": mcp_schema,
-        "overlay": overlay_schema,
-        "lock": lock_schema,
-        "plan": plan_schema,
-        "drift": drift_schema,
-        "summary": summary_schema,
-    }
-    Terminal.of(colour=False).document(schemas[what]())
+    Terminal.of(colour=False).document(schema_named(what))

@@ -14,7 +14,8 @@ from remit.cli.options import file_option, finite, format_choice, no_color_optio
 from remit.cli.session import PlanFlags
 from remit.cli.terminal import Terminal
 from remit.cli.watch_desk import Desk
-from remit.cli.watch_view import JsonLines, TextLines
+from remit.cli.watch_lines import JsonLines
+from remit.cli.watch_view import TextLines
 from remit.config.file_set import FileSet
 from remit.config.loader import load
 from remit.config.watched_files import WatchedFiles
