@@ -3,7 +3,7 @@
 Decides what ends it: 4 where a server or a selection could not be locked, 2 where a check found a difference.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import click
@@ -29,8 +29,9 @@ from remit.reconcile.observe import live_of
 from remit.reconcile.outcome import ExitCode, first_of
 from remit.reconcile.whole_file import write_whole
 from remit.render.diagnostics import diagnostics_text
+from remit.render.github import annotation_lines, lock_annotations
 from remit.render.layout import counted
-from remit.render.lock_text import lock_change_text
+from remit.render.lock_text import LockReport, lock_change_text, lock_report_document
 
 __all__ = ["check_locked", "write_lock"]
 
@@ -55,6 +56,40 @@ class _Run:
     def lock(self) -> Lock:
         return Lock(environment=self.config.environment) if self.old is None else self.old.lock
 
+    def report(
+        self, found: "_Found | None", problems: Sequence[Diagnostic], *, fits: bool, written: bool = False
+    ) -> LockReport:
+        return LockReport(
+            workspace=self.session.desired.workspace,
+            environment=self.config.environment,
+            file=self.name,
+            before=self.lock,
+            after=None if found is None else found.draft.lock,
+            operations=() if found is None else found.changes,
+            problems=problems,
+            fits=fits,
+            written=written,
+            complete=found is None or found.ending is ExitCode.OK,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What the servers say: the lock that comes out, and how it differs from the one that is there."""
+
+    draft: LockDraft
+    discovery: tuple[DiscoveryLine, ...]
+    changes: tuple[ToolOperation, ...]
+
+    @property
+    def problems(self) -> tuple[Diagnostic, ...]:
+        return (*_unlockable(self.draft), *_kept_tools(self.draft), *_kept_servers(self.draft, self.discovery))
+
+    @property
+    def ending(self) -> ExitCode:
+        unresolved = any(each.severity is Severity.ERROR for each in _unlockable(self.draft))
+        return ExitCode.INCOMPLETE if self.draft.unlisted or unresolved else ExitCode.OK
+
 
 def _begin(config: FileSet, *, colour: bool) -> _Run:
     session = open_session(config, colour=colour, obeys_lock=False)
@@ -71,26 +106,34 @@ def _begin(config: FileSet, *, colour: bool) -> _Run:
 # --- writing -----------------------------------------------------------------------------------------------------------
 
 
-def write_lock(config: FileSet, servers: tuple[str, ...], *, yes: bool, colour: bool) -> ExitCode:
+def write_lock(config: FileSet, servers: tuple[str, ...], *, yes: bool, form: str, colour: bool) -> ExitCode:
     """Write the lock as the servers are now. Raises NotApproved where nobody said yes; then nothing was written."""
     run = _begin(config, colour=colour)
     _refuse_conflict(run)
-    draft, discovery = _draft(run, servers)
-    changes = lock_changes(run.lock, draft.lock, run.session.desired, difference)
-    _show(run, draft, changes, discovery)
-    text, terminal = lock_text(draft.lock), run.session.terminal
-    if run.old is not None and not run.faults and text == lock_text(run.old.lock, run.old.findings):
+    found = _ask_servers(run, servers)
+    _show(run, found, aside=form != "text")
+    text, terminal = lock_text(found.draft.lock), run.session.terminal
+    fits = run.old is not None and not run.faults and text == lock_text(run.old.lock, run.old.findings)
+    if fits:
         terminal.note(f"{run.name} is up to date")
-        return _exit(draft)
+    else:
+        _write(run, text, yes=yes)
+    if form == "json":
+        terminal.document(lock_report_document(run.report(found, found.problems, fits=fits, written=not fits)))
+    return found.ending
+
+
+def _write(run: _Run, text: str, *, yes: bool) -> None:
+    """Write the file once somebody said yes. Raises NotApproved."""
+    terminal = run.session.terminal
     if not yes and not terminal.interactive:
         raise NotApproved(
             f"nobody is there to look at this change of {run.name}", hint="run it on a terminal, or pass --yes"
         )
     if not yes and not terminal.ask(f"Write {run.name}?"):
         raise NotApproved("not approved; nothing was written")
-    write_whole(lock_place(config), text, mode=_MODE)
+    write_whole(lock_place(run.config), text, mode=_MODE)
     terminal.note(f"wrote {run.name}; commit it and have the change reviewed: it is the approval of what models read")
-    return _exit(draft)
 
 
 def _refuse_conflict(run: _Run) -> None:
@@ -101,7 +144,7 @@ def _refuse_conflict(run: _Run) -> None:
         run.session.terminal.note(f"{run.name} is written anew")
 
 
-def _draft(run: _Run, servers: tuple[str, ...]) -> tuple[LockDraft, tuple[DiscoveryLine, ...]]:
+def _ask_servers(run: _Run, servers: tuple[str, ...]) -> _Found:
     session = run.session
     flags = PlanFlags.of(refresh="live", servers=servers, accept=(), allow_detach=None, allow_empty=())
     discovery = session.discovery(flags, attach_from_cache=False)
@@ -110,17 +153,21 @@ def _draft(run: _Run, servers: tuple[str, ...]) -> tuple[LockDraft, tuple[Discov
     if draft.refusals:
         session.terminal.diagnose(draft.refusals)
         raise click.exceptions.Exit(ExitCode.ERROR)
-    return draft, discovery
+    return _Found(draft, discovery, lock_changes(run.lock, draft.lock, session.desired, difference))
 
 
-def _show(
-    run: _Run, draft: LockDraft, changes: tuple[ToolOperation, ...], discovery: tuple[DiscoveryLine, ...]
-) -> None:
+def _show(run: _Run, found: _Found, *, aside: bool) -> None:
+    """Show what would change and what is wrong; `aside` on stderr, where stdout is for machines."""
     terminal = run.session.terminal
-    terminal.result(
-        lock_change_text(run.name, changes, locked=sum(1 for _ in draft.lock.tools()), colour=terminal.colour)
+    text = lock_change_text(
+        run.name,
+        found.changes,
+        locked=sum(1 for _ in found.draft.lock.tools()),
+        colour=terminal.error_colour if aside else terminal.colour,
     )
-    terminal.diagnose([*_unlockable(draft), *_kept_tools(draft), *_kept_servers(draft, discovery)])
+    tell = terminal.note if aside else terminal.result
+    tell(text)
+    terminal.diagnose(found.problems)
 
 
 def _kept_servers(draft: LockDraft, discovery: tuple[DiscoveryLine, ...]) -> Iterator[Diagnostic]:
@@ -154,49 +201,68 @@ def _unlockable(draft: LockDraft) -> list[Diagnostic]:
     return [each for each in draft.plan.problems if each.code not in beside and each.severity is not Severity.NOTE]
 
 
-def _exit(draft: LockDraft) -> ExitCode:
-    unresolved = any(each.severity is Severity.ERROR for each in _unlockable(draft))
-    return ExitCode.INCOMPLETE if draft.unlisted or unresolved else ExitCode.OK
-
-
 # --- checking ----------------------------------------------------------------------------------------------------------
 
 
-def check_locked(config: FileSet, servers: tuple[str, ...], *, live: bool, colour: bool) -> ExitCode:
+def check_locked(config: FileSet, servers: tuple[str, ...], *, live: bool, form: str, colour: bool) -> ExitCode:
     """Whether the lock is what `remit lock` would write: as far as the files say, and with `live` as the servers say."""
     run = _begin(config, colour=colour)
+    differences = run.faults or _differences(run)
+    found = _ask_servers(run, servers) if live and run.old is not None and not run.faults else None
+    ending = _ending(run, differences, found)
     terminal = run.session.terminal
-    if run.faults:
-        terminal.result(diagnostics_text(run.faults, colour=terminal.colour))
-        return ExitCode.ERROR
-    found = _differences(run)
-    if found:
-        terminal.result(diagnostics_text(found, colour=terminal.colour))
-    ending = ExitCode.CHANGES if found else ExitCode.OK
-    if live and run.old is not None:
-        draft, discovery = _draft(run, servers)
-        changes = lock_changes(run.lock, draft.lock, run.session.desired, difference)
-        if changes or draft.unlisted:
-            _show(run, draft, changes, discovery)
-        ending = first_of(ending, _exit(draft), ExitCode.CHANGES if changes else ExitCode.OK)
-    if ending is ExitCode.OK:
-        locked = sum(1 for _ in run.lock.tools())
-        asked = "the servers offer what it has" if live else "no server was asked"
-        terminal.result(f"{run.name}: {counted(locked, 'tool')} locked, it fits the configuration; {asked}")
+    if form == "text":
+        _tell(run, differences, found, ending)
+        return ending
+    report = run.report(
+        found, (*differences, *(() if found is None else found.problems)), fits=not (differences or _changes(found))
+    )
+    if form == "json":
+        terminal.document(lock_report_document(report))
+        return ending
+    terminal.diagnose(differences)
+    if found is not None and (found.changes or found.problems):
+        _show(run, found, aside=True)
+    for line in annotation_lines(lock_annotations(lock_report_document(report))):
+        terminal.result(line)
     return ending
 
 
-def _differences(run: _Run) -> list[Diagnostic]:
+def _changes(found: _Found | None) -> tuple[ToolOperation, ...]:
+    return () if found is None else found.changes
+
+
+def _ending(run: _Run, differences: Sequence[Diagnostic], found: _Found | None) -> ExitCode:
+    if run.faults:
+        return ExitCode.ERROR
+    return first_of(
+        ExitCode.OK if found is None else found.ending,
+        ExitCode.CHANGES if differences or _changes(found) else ExitCode.OK,
+    )
+
+
+def _tell(run: _Run, differences: Sequence[Diagnostic], found: _Found | None, ending: ExitCode) -> None:
+    terminal = run.session.terminal
+    if differences:
+        terminal.result(diagnostics_text(differences, colour=terminal.colour))
+    if found is not None and (found.changes or found.problems):
+        _show(run, found, aside=False)
+    if ending is ExitCode.OK:
+        locked = sum(1 for _ in run.lock.tools())
+        asked = "no server was asked" if found is None else "the servers offer what it has"
+        terminal.result(f"{run.name}: {counted(locked, 'tool')} locked, it fits the configuration; {asked}")
+
+
+def _differences(run: _Run) -> tuple[Diagnostic, ...]:
     if run.old is None:
-        return [
-            Diagnostic(
-                code="lock-absent",
-                message="there is no such file",
-                address=run.name,
-                hint="`remit lock` writes it; commit it then",
-            )
-        ]
-    return [*check_lock(run.session.desired, run.lock), *_missing_notes(run.lock, run.old.findings)]
+        absent = Diagnostic(
+            code="lock-absent",
+            message="there is no such file",
+            address=run.name,
+            hint="`remit lock` writes it; commit it then",
+        )
+        return (absent,)
+    return (*check_lock(run.session.desired, run.lock), *_missing_notes(run.lock, run.old.findings))
 
 
 def _missing_notes(lock: Lock, noted: Mapping[tuple[str, str, str], tuple[str, ...]]) -> list[Diagnostic]:

@@ -20,6 +20,7 @@ from remit.render.doctor_text import DoctorDocument
 from remit.render.document_schema import document_schema
 from remit.render.graph_text import GraphDocument
 from remit.render.listing_text import DiscoverDocument
+from remit.render.lock_text import LockReportDocument
 from remit.render.plan_schema import drift_schema, plan_schema, summary_schema
 from remit.render.status_text import StatusDocument
 
@@ -56,6 +57,7 @@ _DERIVED: Mapping[str, tuple[str, tuple[type, ...]]] = {
     "graph": ("`remit graph --format json`; see docs/looking.md", (GraphDocument,)),
     "history": ("`remit history --format json`", (history_text.HistoryDocument, history_text.HistoryEntryDocument)),
     "import": ("`remit import --format json`; see docs/import.md", (ImportDocument,)),
+    "lock-report": ("`remit lock --format json` and its `--check`; see docs/lock.md", (LockReportDocument,)),
     "runs": ("`remit runs list|show|cancel --format json`", (runs_text.RunsDocument, runs_text.OneRunDocument)),
     "state": (
         "`remit state list|show --format json`; see docs/looking.md",
@@ -89,6 +91,7 @@ COMMANDS: Mapping[str, str] = {
     "graph": "graph",
     "history": "history",
     "import": "import",
+    "lock": "lock-report",
     "plan": "plan",
     "resume": "suspensions",
     "runs list": "runs",

@@ -17,11 +17,19 @@ from remit.core.plan import SAFEGUARD_CODES
 from remit.render.diagnostics import problem_document
 from remit.render.escape import escape_terminal
 from remit.render.layout import counted
+from remit.render.lock_text import LockChangeDocument, LockReportDocument
 from remit.render.plan_operations import lines_below, mark_of
 from remit.render.shapes import OperationDocument, PlanDocument, ProblemDocument, SourceDocument
 from remit.render.words import DRIFT_WORDS, HOLD_WORDS, RISK_ORDER
 
-__all__ = ["Annotation", "annotation_lines", "diagnostic_annotations", "failure_annotation", "plan_annotations"]
+__all__ = [
+    "Annotation",
+    "annotation_lines",
+    "diagnostic_annotations",
+    "failure_annotation",
+    "lock_annotations",
+    "plan_annotations",
+]
 
 Level: TypeAlias = Literal["error", "warning", "notice"]
 
@@ -60,6 +68,20 @@ def plan_annotations(document: PlanDocument) -> list[Annotation]:
 def diagnostic_annotations(diagnostics: Iterable[Diagnostic]) -> list[Annotation]:
     """What is wrong in a file, each at its line."""
     return [_problem(problem_document(each), veto=False) for each in diagnostics]
+
+
+def lock_annotations(document: LockReportDocument) -> list[Annotation]:
+    """Where a lock is not what `remit lock` would write: each difference at its line, then each change that servers ask for."""
+    changes = document["changes"] or []
+    return [*(_problem(each, veto=False) for each in document["problems"]), *map(_unlike_lock, changes)]
+
+
+def _unlike_lock(change: LockChangeDocument) -> Annotation:
+    name = _safe(f"{change['assistant']}: {change['server']}/{change['remote_name']}", _TITLE)
+    risks = [f"{_safe(risk['code'], _TITLE)}: {_safe(risk['detail'])}" for risk in change["risks"]]
+    said = "run `remit lock` and have its change reviewed"
+    title = f"lock {', '.join(change['kinds'])} {name}"
+    return Annotation(level="error", title=title, lines=(said, *risks), source=change["source"])
 
 
 def failure_annotation(assistant: str, message: str) -> Annotation:

@@ -1,24 +1,47 @@
-"""The change of a lock as text, in the words of a plan: danger first, then each assistant's tools, then counts.
+"""The change of a lock as text, in the words of a plan: danger first, then each assistant's tools, then counts; and as JSON.
 
 Decides how `remit lock` shows what it would write. What a model would read of a new tool is shown whole, as the plan shows a
 tool that nobody has seen yet; the file itself has the schemas.
 """
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal, TypeAlias, TypedDict, cast
 
-from remit.core.operations import OpName, ToolOperation
-from remit.render.document import operation_document
-from remit.render.escape import escape_terminal
+from remit.core.diagnostics import Diagnostic
+from remit.core.lock import Lock, LockedTool
+from remit.core.operations import ChangeClass, OpName, ToolOperation
+from remit.render.diagnostics import problem_document
+from remit.render.document import definition_state, operation_document
+from remit.render.escape import escape_terminal, well_formed
 from remit.render.layout import Painter, Style
 from remit.render.plan_operations import assistant_lines
 from remit.render.plan_text import look_first_lines
-from remit.render.shapes import OperationDocument, PlanDocument
+from remit.render.shapes import (
+    FORMAT_VERSION,
+    ChangeDocument,
+    DefinitionState,
+    OperationDocument,
+    PlanDocument,
+    ProblemDocument,
+    RiskDocument,
+    SourceDocument,
+)
 
-__all__ = ["lock_change_text"]
+__all__ = [
+    "LockChangeDocument",
+    "LockReport",
+    "LockReportDocument",
+    "LockTally",
+    "LockedDocument",
+    "lock_change_text",
+    "lock_report_document",
+]
 
-_COUNTS = (
+_Kind: TypeAlias = Literal["added", "changed", "renamed", "removed"]
+
+_COUNTS: tuple[tuple[OpName, _Kind], ...] = (
     (OpName.ATTACH, "added"),
     (OpName.REFRESH, "changed"),
     (OpName.RENAME_ALIAS, "renamed"),
@@ -45,5 +68,150 @@ def lock_change_text(name: str, operations: Sequence[ToolOperation], *, locked: 
 def _counts(operations: Sequence[ToolOperation], locked: int) -> str:
     found = Counter(each.op for each in operations)
     words = [f"{found[op]:,} {word}" for op, word in _COUNTS if found[op]]
-    touched = len({each.tool.key for each in operations if each.op is not OpName.DETACH})
-    return f"Lock: {', '.join(words) or 'no change'} | {locked - touched:,} unchanged"
+    return f"Lock: {', '.join(words) or 'no change'} | {locked - _touched(operations):,} unchanged"
+
+
+def _touched(operations: Sequence[ToolOperation]) -> int:
+    return len({each.tool.key for each in operations if each.op is not OpName.DETACH})
+
+
+# -- as JSON -----------------------------------------------------------------------------------------------------------
+
+
+class LockedDocument(DefinitionState):
+    """What a lock has of one tool."""
+
+    alias: str
+
+
+class LockChangeDocument(TypedDict):
+    """How one tool becomes another in the lock. `before` is null for one that comes in, `after` for one that goes.
+
+    `changes` and `risks` are as in a plan; `source` is the line that selects the tool.
+    """
+
+    kinds: list[_Kind]
+    assistant: str
+    server: str
+    remote_name: str
+    before: LockedDocument | None
+    after: LockedDocument | None
+    changes: list[ChangeDocument]
+    classes: list[Annotated[str, ChangeClass]]
+    risks: list[RiskDocument]
+    source: SourceDocument | None
+
+
+class LockTally(TypedDict):
+    """Tools by what becomes of them; one that is renamed and changed counts as both."""
+
+    added: int
+    changed: int
+    renamed: int
+    removed: int
+    unchanged: int
+
+
+class LockReportDocument(TypedDict):
+    """What `remit lock` or its check came to.
+
+    `asked` is whether servers were asked: `changes` and `summary` are null where they were not. `fits` is whether the lock was
+    what `remit lock` would write before this run, `written` whether this run wrote it, `complete` false where a server was
+    not listed or a selection not resolved. `locked` counts the tools of the file as it is afterwards.
+    """
+
+    format_version: str
+    workspace: str
+    environment: str | None
+    file: str
+    asked: bool
+    fits: bool
+    written: bool
+    complete: bool
+    locked: int
+    problems: list[ProblemDocument]
+    changes: list[LockChangeDocument] | None
+    summary: LockTally | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LockReport:
+    """A run over the lock `file`: what was in it, what would be in it, and what is wrong. `after` None: no server was asked."""
+
+    workspace: str
+    environment: str | None
+    file: str
+    before: Lock
+    after: Lock | None
+    operations: Sequence[ToolOperation] = ()
+    problems: Sequence[Diagnostic] = ()
+    fits: bool
+    written: bool = False
+    complete: bool = True
+
+
+def lock_report_document(report: LockReport) -> LockReportDocument:
+    """The report as JSON, as docs/lock.md describes it."""
+    asked = report.after is not None
+    lock = report.after if report.after is not None and report.written else report.before
+    return {
+        "format_version": FORMAT_VERSION,
+        "workspace": report.workspace,
+        "environment": report.environment,
+        "file": well_formed(report.file),
+        "asked": asked,
+        "fits": report.fits,
+        "written": report.written,
+        "complete": report.complete,
+        "locked": sum(1 for _ in lock.tools()),
+        "problems": [problem_document(each) for each in report.problems],
+        "changes": None if report.after is None else _changes(report, report.after),
+        "summary": None if report.after is None else _tally(report.operations, sum(1 for _ in report.after.tools())),
+    }
+
+
+def _changes(report: LockReport, after: Lock) -> list[LockChangeDocument]:
+    old, new = _by_key(report.before), _by_key(after)
+    together: dict[tuple[str, str, str], list[ToolOperation]] = {}
+    for each in report.operations:
+        together.setdefault((each.tool.assistant, each.tool.server, each.tool.remote_name), []).append(each)
+    return [_change(key, group, old.get(key), new.get(key)) for key, group in together.items()]
+
+
+def _change(
+    key: tuple[str, str, str], group: Sequence[ToolOperation], old: LockedTool | None, new: LockedTool | None
+) -> LockChangeDocument:
+    plain = [operation_document(each) for each in group]
+    words = dict(_COUNTS)
+    assistant, server, name = key
+    return {
+        "kinds": [words[each.op] for each in group],
+        "assistant": assistant,
+        "server": server,
+        "remote_name": well_formed(name),
+        "before": None if old is None else _locked(old),
+        "after": None if new is None else _locked(new),
+        "changes": [change for each in plain if each["op"] == "refresh" for change in each["changes"]],
+        "classes": [word for each in plain if each["op"] == "refresh" for word in each["classes"]],
+        "risks": [risk for each in plain for risk in each["risks"]],
+        "source": plain[-1]["source"],
+    }
+
+
+def _locked(tool: LockedTool) -> LockedDocument:
+    return {"alias": tool.alias, **definition_state(tool.definition)}
+
+
+def _by_key(lock: Lock) -> Mapping[tuple[str, str, str], LockedTool]:
+    return {(assistant, server, name): tool for assistant, server, name, tool in lock.tools()}
+
+
+def _tally(operations: Sequence[ToolOperation], locked: int) -> LockTally:
+    found = Counter(each.op for each in operations)
+    return {
+        "added": found[OpName.ATTACH],
+        "changed": found[OpName.REFRESH],
+        "renamed": found[OpName.RENAME_ALIAS],
+        "removed": found[OpName.DETACH],
+        "unchanged": locked - _touched(operations),
+    }

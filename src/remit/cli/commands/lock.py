@@ -3,7 +3,7 @@
 import click
 
 from remit.cli.lock_run import check_locked, write_lock
-from remit.cli.options import file_option, no_color_option, server_option
+from remit.cli.options import file_option, format_choice, no_color_option, server_option
 from remit.config.file_set import FileSet
 
 __all__ = ["command"]
@@ -15,8 +15,11 @@ __all__ = ["command"]
 @click.option("--yes", "--auto-approve", "yes", is_flag=True, help="Write without asking; for scripts.")
 @click.option("--check", is_flag=True, help="Write nothing: exit 2 if the lock is not what `remit lock` would write.")
 @click.option("--live", is_flag=True, help="With --check: compare with what the servers offer now, too.")
+@format_choice("text", "json", "github")
 @no_color_option
-def command(*, config: FileSet, servers: tuple[str, ...], yes: bool, check: bool, live: bool, no_color: bool) -> None:
+def command(
+    *, config: FileSet, servers: tuple[str, ...], yes: bool, check: bool, live: bool, form: str, no_color: bool
+) -> None:
     """Ask the servers and write mcp.lock (mcp.NAME.lock with --env NAME): alias, digests and definition of every selected
     tool, globs spelled out. Where there is a lock, plan and apply let in what it has and nothing else.
 
@@ -28,8 +31,10 @@ def command(*, config: FileSet, servers: tuple[str, ...], yes: bool, check: bool
         raise click.UsageError("--live goes with --check; `remit lock` asks the servers anyway")
     if check and (yes or (servers and not live)):
         raise click.UsageError("--check writes nothing and looks at the whole lock; leave out --yes and --server")
+    if form == "github" and not check:
+        raise click.UsageError("--format github annotates what --check finds; give --check too")
     if check:
-        code = check_locked(config, servers, live=live, colour=not no_color)
+        code = check_locked(config, servers, live=live, form=form, colour=not no_color)
     else:
-        code = write_lock(config, servers, yes=yes, colour=not no_color)
+        code = write_lock(config, servers, yes=yes, form=form, colour=not no_color)
     raise click.exceptions.Exit(code)

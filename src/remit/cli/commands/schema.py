@@ -25,6 +25,7 @@ NAMES = (
     "graph",
     "history",
     "import",
+    "lock-report",
     "runs",
     "state",
     "status",
