@@ -60,6 +60,8 @@ class HttpServer:
     `answer_on` maps a method to a Raw answer, `answer_at` a path, `on_tool` a tool's name to a Raw answer or an outcome, `stall_on` holds methods that are answered only when `go_on` is
     set or the server stops (`hung_up` gets those whose client went away meanwhile), `before` maps a method to events that go before its answer, where that is an event,
     `sessions` is whether legacy sessions are kept (`lost` is the answer for an unknown one), `sse` whether answers are event streams.
+    Of legacy SSE: a request whose POST is refused or cut off has no answer on the stream. For the methods in `early_on` the
+    answer is on the stream first, for those in `held_on` never; the POSTs of both are answered once `go_on` is set.
     """
 
     def __init__(
@@ -92,6 +94,8 @@ class HttpServer:
         self.on_tool: dict[str, Raw | Mapping[str, Any]] = dict(on_tool or {})
         self.before: dict[str, bytes] = {}
         self.stall_on = set(stall_on)
+        self.early_on: set[str] = set()
+        self.held_on: set[str] = set()
         self.token = token
         self.lost = LOST
         self.seen: list[Seen] = []
@@ -268,7 +272,18 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _to_stream(self, message: Mapping[str, Any]) -> None:
         owner, method = self.owner, str(message.get("method", ""))
-        self._send(owner.answer_on.get(method, Raw(202, b"Accepted", "text/plain")))
+        receipt = owner.answer_on.get(method, Raw(202, b"Accepted", "text/plain"))
+        if method in owner.early_on | owner.held_on:
+            if method in owner.early_on:
+                self._put_event(message, 0)
+            if self._waits():
+                self._send(receipt)
+            else:
+                owner.hung_up.append(method)
+            return
+        self._send(receipt)
+        if receipt.status >= 300 or receipt.claimed is not None:
+            return
         if method in owner.stall_on:
             # In a thread of its own: this one goes on with the next request of its connection.
             threading.Thread(target=self._put_event, args=(message, 30.0), daemon=True).start()

@@ -23,8 +23,9 @@ from remit.core.desired import ProtocolPin
 from remit.core.events import EventKind
 from remit.core.identity import Transport
 from remit.core.live import Era, UnreachableReason
+from remit.upstream.event_body import MAX_SSE_EVENT
 from remit.upstream.faults import SERVER_GONE, Fault, fault_of
-from remit.upstream.http_transport import MAX_SSE_EVENT, UpstreamHttp
+from remit.upstream.http_transport import UpstreamHttp
 from remit.upstream.recorder import Recorder
 from remit.upstream.references import ResolvedConnection, ResolvedHttp, ResolvedStdio
 from remit.upstream.sdk_session import Answered, Negotiated, SdkSession, quiet_sdk_logging

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from remit.upstream.overlong import MAX_DISCARDED, Outline, Overlong
 from remit.upstream.parking import Parking
 
-__all__ = ["EventCutter", "overlong_event", "passable_event"]
+__all__ = ["EventCutter", "overlong_event", "passable_event", "payload_of"]
 
 _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
@@ -131,15 +131,19 @@ def overlong_event(event: bytes, limit: int) -> Overlong:
 
 def passable_event(event: bytes, parking: Parking, room: int) -> bytes:
     """The event itself, or one whose payload the SDK can parse and has `room` for (see remit.upstream.parking)."""
-    lines = _LINE_END.split(event)
-    payload = b"\n".join(_value(line) for line in lines if line.startswith(b"data"))
+    payload = payload_of(event)
     if not payload:
         return event
     passable = parking.parked(payload) if len(event) > room else parking.passable(payload)
     if passable is payload:
         return event
-    kept = [line for line in lines if line and not line.startswith(b"data")]
+    kept = [line for line in _LINE_END.split(event) if line and not line.startswith(b"data")]
     return b"\n".join([*kept, b"data: " + passable, b"", b""])
+
+
+def payload_of(event: bytes) -> bytes:
+    """The payload of a whole event, empty where it has none."""
+    return b"\n".join(_value(line) for line in _LINE_END.split(event) if line.startswith(b"data"))
 
 
 def _value(line: bytes) -> bytes:

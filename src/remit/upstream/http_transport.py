@@ -24,18 +24,18 @@ from mcp_types import JSONRPCError
 from remit.core.desired import BearerAuth, ClientCredentialsAuth, PrivateKeyJwtAuth, Tls
 from remit.core.identity import Transport
 from remit.core.live import UnreachableReason
-from remit.upstream.events_stream import EventCutter, overlong_event, passable_event
+from remit.upstream.event_body import MAX_SSE_EVENT, EventBody
 from remit.upstream.faults import SERVER_GONE, Fault
 from remit.upstream.marked_errors import error_of_fault
 from remit.upstream.overlong import Overlong
 from remit.upstream.parking import Parking
+from remit.upstream.posting import Posts, opens_session
 from remit.upstream.references import ResolvedHttp
 from remit.upstream.url_policy import AddressRefused, JudgingBackend, Resolver, check_url, resolve
 
 __all__ = [
     "HTTP_STATUS",
     "MAX_BODY",
-    "MAX_SSE_EVENT",
     "SESSION_LOST",
     "HttpTransport",
     "UpstreamHttp",
@@ -44,9 +44,6 @@ __all__ = [
 
 MAX_BODY = 64 * 1024 * 1024
 """Bytes of one answer that is not a stream."""
-
-MAX_SSE_EVENT = 16 * 1024 * 1024
-"""Bytes of one server-sent event."""
 
 _LEGACY_EVENT = 1024 * 1024
 """Bytes of an event that the SDK's client for legacy SSE takes; what has a result is carried past it."""
@@ -59,6 +56,7 @@ _EXCERPT = 4_096
 """Bytes of an error page that are kept; whoever masks it shortens it, as a secret cut in two is not found."""
 
 _DELETE_SECONDS = 2.0
+_MOST_REDIRECTS = 5
 _CONNECT_SECONDS = 15.0
 _SESSION_HEADER = "mcp-session-id"
 _METHOD_NOT_FOUND = -32601
@@ -66,6 +64,7 @@ _ABOUT_THE_REQUEST = frozenset({_METHOD_NOT_FOUND, -32602, -32603})
 
 _NO_SESSION = re.compile(
     rb"\b(?:no|not a|missing|unknown|invalid|expired|stale|unrecognized)(?: (?:or )?[a-z]+){0,2} (?:mcp[ -])?session\b"
+    rb"|\bno (?:active )?transport (?:found )?for (?:this )?session(?:[ -]?id)?\b"
     rb"|\bsession(?:[ -]?id)?(?: header)?(?: '[^']{0,64}'| [0-9a-f-]{8,64})? "
     rb"(?:is |was |has |has been )?(?:not found|not known|unknown|invalid|missing|required|expired|terminated|closed|does not exist)\b"
 )
@@ -109,8 +108,8 @@ class HttpTransport(httpx2.AsyncBaseTransport):
     """One connection pool with the policy above. `received` counts the body bytes of every answer.
 
     `on_dropped` is told of each event that was too long and that nobody waits for; whoever wants to know sets it.
-    `last` is the newest fault. Where answers come on one stream (legacy SSE, `one_stream`) the SDK cannot tell which
-    request failed and ends the session; `take_stream_fault` says why.
+    `last` is the newest fault. Where answers come on one stream (legacy SSE, `one_stream`) requests are posted beside it, see
+    remit.upstream.posting; `take_stream_fault` says why that stream ended.
     """
 
     def __init__(
@@ -126,12 +125,17 @@ class HttpTransport(httpx2.AsyncBaseTransport):
         self.received = 0
         self.last: Fault | None = None
         self._stream_fault: Fault | None = None
+        self._posts: Posts | None = None
         self.parking = Parking()
         self.event_room = _LEGACY_EVENT if one_stream else MAX_SSE_EVENT
         self.on_dropped: Callable[[str], None] = lambda _: None
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request. Never raises for what the network or the server does."""
+        if self._posts is not None and request.method == "POST":
+            await request.aread()
+            await self._posts.take(request)
+            return httpx2.Response(HTTPStatus.ACCEPTED)
         try:
             return await self._handle(request)
         except _Failed as failure:
@@ -151,6 +155,21 @@ class HttpTransport(httpx2.AsyncBaseTransport):
     async def aclose(self) -> None:
         """Close the pool."""
         await self._pool.aclose()
+
+    async def _posted(self, request: httpx2.Request) -> Fault | None:
+        """Post a message whose answer comes on the stream. Why it was not taken, None where it was."""
+        for _ in range(_MOST_REDIRECTS):
+            try:
+                response = await self._handle(request)
+            except _Failed as failure:
+                self.last = _fault(failure.happened)
+                return self.last
+            if response.status_code < HTTPStatus.MULTIPLE_CHOICES:
+                return None
+            headers = {name: value for name, value in request.headers.items() if name != "host"}
+            there = request.url.join(response.headers["location"])
+            request = httpx2.Request("POST", there, headers=headers, content=request.content)
+        return Fault(UnreachableReason.REFUSED, "the server redirects without end", refused=True)
 
     async def _handle(self, request: httpx2.Request) -> httpx2.Response:
         if authorization := self._authorization():
@@ -201,7 +220,10 @@ class HttpTransport(httpx2.AsyncBaseTransport):
         if headers.get("content-encoding", "identity").lower() != "identity":
             raise _Failed(_protocol("the answer is compressed, although no compression was accepted"))
         if response.status < HTTPStatus.BAD_REQUEST and kind == "text/event-stream":
-            stream = _EventStream(self, response, answers_one=request.method == "POST")
+            if self._one_stream and request.method == "GET":
+                self._posts = Posts(self._posted)
+            posts = self._posts if request.method == "GET" else None
+            stream = EventBody(self, response, answers_one=request.method == "POST", posts=posts)
             return httpx2.Response(response.status, headers=headers, stream=stream)
         if self._one_stream and request.method == "POST" and response.status < HTTPStatus.MULTIPLE_CHOICES:
             return await self._receipt(response)
@@ -248,7 +270,7 @@ class HttpTransport(httpx2.AsyncBaseTransport):
                 self._judge_stream(request, status, headers, body)
             return
         code = _rpc_error_code(body) if kind == "application/json" and status >= HTTPStatus.BAD_REQUEST else None
-        if _SESSION_HEADER in request.headers and _forgets_session(status, code, body):
+        if self._is_within_session(request) and _forgets_session(status, code, body):
             detail = "the server does not know the session any more"
             raise _Failed(
                 _Happened(
@@ -262,6 +284,10 @@ class HttpTransport(httpx2.AsyncBaseTransport):
         if status == HTTPStatus.OK and kind != "application/json" and body:
             detail = f"the answer is {kind or 'of no type'}, neither JSON nor an event stream"
             raise _Failed(_Happened(reason=UnreachableReason.PROTOCOL, detail=detail, code=HTTP_STATUS))
+
+    def _is_within_session(self, request: httpx2.Request) -> bool:
+        # The address that a legacy server wants its messages at is the session.
+        return _SESSION_HEADER in request.headers or (self._one_stream and not opens_session(request))
 
     def _judge_stream(self, request: httpx2.Request, status: int, headers: httpx2.Headers, body: bytes) -> None:
         if status >= HTTPStatus.BAD_REQUEST:
@@ -287,56 +313,6 @@ class UpstreamHttp(httpx2.AsyncClient):
             follow_redirects=False,
         )
         self.traffic = traffic
-
-
-class _EventStream(httpx2.AsyncByteStream):
-    """An event stream, handed on event by event, under a cap on each event.
-
-    `answers_one` is whether the stream answers one request: then an event that cannot be read fails that request, while
-    on a stream for all of them nobody knows which one to fail, and the stream ends.
-    """
-
-    def __init__(self, owner: HttpTransport, response: httpcore2.Response, *, answers_one: bool):
-        self._owner = owner
-        self._response = response
-        self._answers_one = answers_one
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        cutter = EventCutter(MAX_SSE_EVENT)
-        try:
-            async for part in cast("AsyncIterator[bytes]", self._response.stream):
-                self._owner.received += len(part)
-                for event in cutter.feed(part):
-                    if passed := self._passed(event):
-                        yield passed
-                if cutter.lost:
-                    yield self._instead_of(cutter.lost)
-                    return
-        except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException) as error:
-            raise httpx2.ReadError("the event stream broke") from error
-
-    async def aclose(self) -> None:
-        await self._response.aclose()
-
-    def _passed(self, event: bytes | Overlong) -> bytes:
-        if isinstance(event, Overlong):
-            return self._instead_of(event)
-        room = self._owner.event_room
-        passed = passable_event(event, self._owner.parking, room)
-        return passed if len(passed) <= room else self._instead_of(overlong_event(event, room))
-
-    def _instead_of(self, event: Overlong) -> bytes:
-        """An error for the request that the event answers; nothing where it answers none."""
-        fault = event.fault("an event")
-        if event.answers_nobody:
-            self._owner.on_dropped(fault.message)
-            return b""
-        if event.request_id is None and not self._answers_one:
-            self._owner.end_stream(fault)
-            raise httpx2.ReadError(fault.message)
-        # The SDK puts the request's own id into the answer of a stream that answers one.
-        answer = JSONRPCError(jsonrpc="2.0", id=event.request_id, error=error_of_fault(fault))
-        return b"data: " + answer.model_dump_json(by_alias=True).encode("utf-8") + b"\n\n"
 
 
 def open_http(

@@ -1,0 +1,116 @@
+"""The body of an answer that is an event stream, handed to the SDK event by event.
+
+Decides what an event that cannot be passed on costs: the one request that it answers where that is known, nothing where it
+answers none, else the stream. Where events end is decided in remit.upstream.events_stream.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Protocol, cast
+
+import httpcore2
+import httpx2
+import pydantic_core
+from mcp_types import JSONRPCError
+
+from remit.upstream.events_stream import EventCutter, overlong_event, passable_event, payload_of
+from remit.upstream.faults import Fault
+from remit.upstream.marked_errors import error_of_fault
+from remit.upstream.overlong import Overlong
+from remit.upstream.parking import Parking
+from remit.upstream.posting import Posts
+
+__all__ = ["MAX_SSE_EVENT", "EventBody", "StreamOwner"]
+
+MAX_SSE_EVENT = 16 * 1024 * 1024
+"""Bytes of one server-sent event."""
+
+
+class StreamOwner(Protocol):
+    """What a stream needs of the transport that it came over."""
+
+    received: int
+    event_room: int
+    parking: Parking
+    on_dropped: Callable[[str], None]
+
+    def end_stream(self, fault: Fault) -> None:
+        """Keep why a stream ends before its time."""
+        ...
+
+
+class EventBody(httpx2.AsyncByteStream):
+    """An event stream, under a cap on each event.
+
+    `answers_one` is whether the stream answers one request: then an event that cannot be read fails that request, while
+    on a stream for all of them nobody knows which one to fail, and the stream ends. `posts` are the messages that are posted
+    beside the stream, where all answers come on it.
+    """
+
+    def __init__(
+        self, owner: StreamOwner, response: httpcore2.Response, *, answers_one: bool, posts: Posts | None = None
+    ):
+        self._owner = owner
+        self._response = response
+        self._answers_one = answers_one
+        self._posts = posts
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        cutter = EventCutter(MAX_SSE_EVENT)
+        parts = cast("AsyncIterator[bytes]", aiter(cast("Any", self._response.stream)))
+        try:
+            async for part in parts if self._posts is None else self._posts.beside(parts):
+                if isinstance(part, JSONRPCError):
+                    yield _event_of(part)
+                    continue
+                self._owner.received += len(part)
+                for event in cutter.feed(part):
+                    if passed := self._passed(event):
+                        yield passed
+                if cutter.lost:
+                    yield self._instead_of(cutter.lost)
+                    return
+        except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException) as error:
+            raise httpx2.ReadError("the event stream broke") from error
+
+    async def aclose(self) -> None:
+        """Close the answer, and give up what is posted beside it."""
+        if self._posts is not None:
+            await self._posts.close()
+        await self._response.aclose()
+
+    def _passed(self, event: bytes | Overlong) -> bytes:
+        if isinstance(event, Overlong):
+            return self._instead_of(event)
+        if self._posts is not None and self._posts.waits:
+            self._posts.answered(_answer_in(event))
+        room = self._owner.event_room
+        passed = passable_event(event, self._owner.parking, room)
+        return passed if len(passed) <= room else self._instead_of(overlong_event(event, room))
+
+    def _instead_of(self, event: Overlong) -> bytes:
+        """An error for the request that the event answers; nothing where it answers none."""
+        fault = event.fault("an event")
+        if event.answers_nobody:
+            self._owner.on_dropped(fault.message)
+            return b""
+        if event.request_id is None and not self._answers_one:
+            self._owner.end_stream(fault)
+            raise httpx2.ReadError(fault.message)
+        if self._posts is not None:
+            self._posts.answered(event.request_id)
+        # The SDK puts the request's own id into the answer of a stream that answers one.
+        return _event_of(JSONRPCError(jsonrpc="2.0", id=event.request_id, error=error_of_fault(fault)))
+
+
+def _event_of(answer: JSONRPCError) -> bytes:
+    return b"data: " + answer.model_dump_json(by_alias=True).encode("utf-8") + b"\n\n"
+
+
+def _answer_in(event: bytes) -> object:
+    """The id of the request that an event answers, None where it answers none."""
+    try:
+        found: object = pydantic_core.from_json(payload_of(event))
+    except ValueError:
+        return None
+    message = cast("dict[str, object]", found) if isinstance(found, dict) else {}
+    return None if "method" in message else message.get("id")
