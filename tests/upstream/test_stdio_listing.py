@@ -3,7 +3,11 @@ import json
 import os
 import re
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from remit.core.desired import ProtocolPin
 from remit.core.identity import StdioEndpoint
@@ -83,8 +87,29 @@ def test_a_pinned_protocol_never_falls_back():
     modern = asyncio.run(listing_of(raw_server(era="legacy"), protocol=ProtocolPin.MODERN))
     assert modern == Unreachable(
         reason=UnreachableReason.PROTOCOL,
-        detail="server/discover was answered with error -32601: unknown method server/discover",
+        detail="server/discover was answered with error -32601: unknown method server/discover; mcp.yaml pins"
+        " `protocol: 2026-07-28` for this server, so no other era was tried: take the line out, or write `protocol: auto`",
     )
+
+
+PINNED: Mapping[str, tuple[dict[str, Any], ProtocolPin, bool]] = {
+    "it knows no initialize": ({"era": "modern"}, ProtocolPin.LEGACY, True),
+    "it dies at the probe": ({"die_on": {"server/discover": 3}}, ProtocolPin.MODERN, True),
+    "it never answers the probe": ({"silent_on": ["server/discover"]}, ProtocolPin.MODERN, True),
+    "nothing is pinned": ({"era": "neither"}, ProtocolPin.AUTO, False),
+    "it does not start": ({"start": "no"}, ProtocolPin.LEGACY, False),
+}
+
+
+@pytest.mark.parametrize(("options", "pin", "named"), PINNED.values(), ids=PINNED)
+def test_a_pin_is_named_with_the_way_out_where_it_may_be_why_a_server_cannot_be_reached(
+    options: dict[str, Any], pin: ProtocolPin, named: bool
+):
+    endpoint = StdioEndpoint(("/nowhere/at/all",)) if "start" in options else raw_server(**options)
+    found = asyncio.run(listing_of(endpoint, protocol=pin, start_timeout_seconds=1.0))
+    assert isinstance(found, Unreachable)
+    way_out = f"mcp.yaml pins `protocol: {pin.value}` for this server, so no other era was tried: take the line out"
+    assert (way_out in found.detail) == named, found.detail
 
 
 def test_one_bad_tool_is_quarantined_and_the_others_are_listed():

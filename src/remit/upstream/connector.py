@@ -209,7 +209,7 @@ class Connector:
         except Exception as error:  # noqa: BLE001 (whatever the SDK raises becomes the one fault)
             fault = fault_of(error, "connecting")
             self.give_up()
-            return None, await self._explained(fault)
+            return None, self._pinned(fault, await self._explained(fault))
         self._remembered = negotiated.era
         end.tell(on_end)
         return self._opened(session, negotiated), None
@@ -320,6 +320,16 @@ class Connector:
             # What it waits for (a download, a registry, a prompt) is said on stderr or nowhere.
             return better.worded(better.message + self._stderr_tail())
         return better
+
+    def _pinned(self, fault: Fault, explained: Fault) -> Fault:
+        """The explained fault with the way out where the file let only one era be tried, and that may be why it failed."""
+        is_about_era = isinstance(fault, Answered) or (_may_fall_back(fault) and not fault.refused)
+        if self._pin is ProtocolPin.AUTO or not is_about_era:
+            return explained
+        if self._pin is ProtocolPin.LEGACY and self._is_legacy_transport():
+            return explained
+        way_out = f"mcp.yaml pins `protocol: {self._pin.value}` for this server, so no other era was tried"
+        return explained.worded(f"{explained.message}; {way_out}: take the line out, or write `protocol: auto`")
 
     async def explain(self, fault: Fault) -> Fault:
         """The fault with what the transport knows: its own fault, an exit code, the end of stderr; texts masked."""
