@@ -137,7 +137,7 @@ def test_case_c07_every_page_is_read_and_the_last_tool_can_be_selected(here: Wor
 
 def test_case_c08_a_failed_listing_is_unknown_and_removes_nothing(here: Workspace):
     with HttpServer(tools=[tool("a"), tool("b"), tool("c")]) as server:
-        here.write(config({"name": "web", "url": server.url}, ops={"web": ["a", "b", "c"]}))
+        here.write(config({"name": "web", "url": server.url, "timeout_seconds": 1}, ops={"web": ["a", "b", "c"]}))
         assert here.apply().code == 0
         faults = (
             Raw(claimed=10_000, body=b'{"json'),

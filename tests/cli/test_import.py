@@ -237,3 +237,19 @@ def test_the_import_runs_without_the_network_the_database_and_the_rest(here: Wor
     put(here)
     assert loaded(here, "import", ".mcp.json") == {"yaml"}
     assert Path(here.folder / "mcp.yaml").exists() is False
+
+
+@pytest.mark.parametrize(
+    ("content", "code"), [("{", 1), (None, 1), ('{"mcpServers": {"a": {}}}', 1), ('{"mcpServers": {}}', 0)]
+)
+def test_where_no_server_comes_out_stdout_stays_empty(here: Workspace, content: str | None, code: int):
+    if content is not None:
+        (here.folder / ".mcp.json").write_text(content, "utf-8")
+    ended = here.run("import", ".mcp.json")
+    assert (ended.code, ended.out, "no server came out: nothing is printed" in ended.err) == (code, "", True)
+
+
+def test_programs_are_told_as_json_why_no_server_came_out(here: Workspace):
+    (here.folder / ".mcp.json").write_text("{", "utf-8")
+    ended = here.run("import", ".mcp.json", "--format", "json")
+    assert (ended.code, ended.document["servers"], ended.document["summary"]["errors"]) == (1, [], 1)

@@ -103,7 +103,7 @@ def _versions() -> dict[str, str]:
 
 def _files(config: FileSet, loaded: Loaded | None) -> str:
     if loaded is None:
-        return f"{config} is not valid"
+        return f"{config} is {'not valid' if config.main.exists() else 'missing'}"
     desired = loaded.desired
     environment = "" if desired.environment is None else f" for environment {desired.environment}"
     servers, assistants = counted(len(desired.servers), "server"), counted(len(desired.assistants), "assistant")

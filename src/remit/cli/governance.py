@@ -76,7 +76,7 @@ def open_owned(config: FileSet, *, colour: bool) -> Owned:
     owner = owner_of(config, reading.database)
     if owner.loaded is None:
         reading.terminal.note(
-            f"note: {config} is not valid (`remit validate{reading.file_flag}` says why); "
+            f"note: {config} is {'not valid' if config.main.exists() else 'missing'} (`remit validate{reading.file_flag}` says why); "
             "acting for the one owner that the database records"
         )
     return Owned(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from remit.cli.terminal import Terminal
 from remit.cli.watch_view import TextLines
-from remit.cli.watch_words import answer_words, attention_words, files_words, plan_words
+from remit.cli.watch_words import answer_words, attention_words, files_words, plan_words, rejected_words
 from remit.config.loader import Loaded, Rejected
 from remit.errors import RemitError
 from remit.reconcile.applying import Applied
@@ -38,6 +38,7 @@ class LivePanel:
         self._clock = clock
         self._servers: dict[str, tuple[ServerState, datetime]] = {}
         self._files = "reading the files"
+        self._held = False
         self._plan = "none yet"
         self._drift = ""
         self._trouble = ""
@@ -46,12 +47,12 @@ class LivePanel:
         """The files hold."""
         declared = {each.name for each in loaded.desired.servers if each.enabled}
         self._servers = {name: each for name, each in self._servers.items() if name in declared}
-        self._files = files_words(loaded)
+        self._files, self._held = files_words(loaded), True
         self._lines.files(loaded)
 
     def rejected(self, rejected: Rejected) -> None:
         """The files do not hold."""
-        self._files = f"not valid: {counted(len(rejected.diagnostics), 'problem')}; the last valid ones stand"
+        self._files = rejected_words(rejected, held=self._held)
         self._lines.rejected(rejected)
 
     def server(self, state: ServerState) -> None:

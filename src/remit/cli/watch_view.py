@@ -9,7 +9,7 @@ from datetime import datetime
 
 from remit.cli.applied import applied_text
 from remit.cli.terminal import Terminal
-from remit.cli.watch_words import answer_words, attention_words, cause_words, files_words, has_content, plan_words
+from remit.cli.watch_words import answer_words, attention_words, cause_words, files_words, has_content, plan_words, rejected_words
 from remit.config.loader import Loaded, Rejected
 from remit.errors import RemitError
 from remit.reconcile.applying import Applied
@@ -31,16 +31,18 @@ class TextLines:
         self._terminal = terminal
         self._clock = clock
         self._applies = applies
+        self._held = False
 
     def files(self, loaded: Loaded) -> None:
         """The files hold."""
+        self._held = True
         self._terminal.diagnose(loaded.warnings)
         self._line(f"read {files_words(loaded)}")
 
     def rejected(self, rejected: Rejected) -> None:
         """The files do not hold."""
         self._terminal.diagnose(rejected.diagnostics)
-        self._line("the files are not valid: nothing is done; the last valid ones stand until they are mended")
+        self._line(rejected_words(rejected, held=self._held))
 
     def server(self, state: ServerState) -> None:
         """A server answered otherwise than before."""

@@ -3,7 +3,7 @@
 Decides wordings; where they go is the view's. Everything that a server or a file may have written is made printable.
 """
 
-from remit.config.loader import Loaded
+from remit.config.loader import Loaded, Rejected
 from remit.core.live import Listed
 from remit.core.watch_ports import Attention
 from remit.reconcile.watch import Cause
@@ -20,6 +20,7 @@ __all__ = [
     "files_words",
     "has_content",
     "plan_words",
+    "rejected_words",
     "seconds_words",
 ]
 
@@ -42,6 +43,18 @@ def files_words(loaded: Loaded) -> str:
     desired = loaded.desired
     names = ", ".join(escape_terminal(each.path) for each in desired.files)
     return f"{names}: {counted(len(desired.servers), 'server')}, {counted(len(desired.assistants), 'assistant')}"
+
+
+def rejected_words(rejected: Rejected, *, held: bool) -> str:
+    """What is wrong with the files, and what stands meanwhile; `held` is whether any that this watch read did hold."""
+    if all(each.code == "config-missing" for each in rejected.diagnostics):
+        names = ", ".join(escape_terminal(each.address) for each in rejected.diagnostics if each.address)
+        if held:
+            return f"{names} is missing: nothing is done; the last valid files stand until it is back"
+        return f"{names} is missing: nothing is done until it is there; `remit init` writes a first one"
+    problems = counted(len(rejected.diagnostics), "problem")
+    stand = "the last valid ones stand until they are mended" if held else "they are looked at again once they changed"
+    return f"the files are not valid ({problems}): nothing is done; {stand}"
 
 
 def answer_words(state: ServerState) -> str:

@@ -38,7 +38,8 @@ def command(
     """Read servers from the FILEs of MCP clients and print them as mcp.yaml, with findings on stderr.
 
     Starts nothing, connects to nothing, copies no secret: a reference stands in the place of each. Every imported tool has
-    the strictest policy, and none is attached before somebody selects it. Exit 1 where a file or an entry has an error.
+    the strictest policy, and none is attached before somebody selects it. Exit 1 where a file or an entry has an error; stdout
+    stays empty where no server comes out.
     """
     from remit.config.dialects.importing import import_files
     from remit.config.dialects.reporting import import_document
@@ -119,8 +120,11 @@ def _dialect(name: str | None) -> "Dialect | None":
 
 def _show(imports: "Imports", text: str, config: Path, terminal: Terminal, *, write: bool) -> None:
     terminal.diagnose(imports.diagnostics)
-    if not write:
+    if not write and imports.servers:
         terminal.result(text)
+    elif not write:
+        # A file without a server would only look like one that was meant.
+        terminal.note("no server came out: nothing is printed")
     elif imports.servers:
         terminal.result(f"{config}: {counted(len(imports.servers), 'server')} added")
     else:
