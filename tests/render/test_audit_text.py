@@ -3,6 +3,8 @@
 import json
 from dataclasses import replace
 
+import pytest
+
 from remit.core.audit import AuditEvent, Damage, Head
 from remit.core.audit_review import AuditReview, Chain
 from remit.render.audit_text import (
@@ -43,11 +45,27 @@ ABOUT = 'tool="create" action="1"'
 
 def test_an_event_is_one_line_with_its_time_kind_actor_facts_place_and_trace():
     assert audit_tail_text([EVENT], colour=False) == (
-        f"2026-11-30T12:00:00.000000Z  call_intent  assistant:ops  {ABOUT}  w-1:2  trace trace-1\n"
+        f"2026-11-30T12:00:00Z  call_intent  assistant:ops  {ABOUT}  w-1:2  trace trace-1\n"
     )
     foreign = replace(EVENT, body='{"other":[1],"none":null}', trace_id=None)
     assert audit_tail_text([foreign], colour=False).endswith("  assistant:ops  other=[1]  w-1:2\n")
     assert audit_tail_text([], colour=False) == "no events\n"
+
+
+@pytest.mark.parametrize(
+    ("kept", "shown"),
+    [
+        ("2026-11-30T12:00:00.987654+00:00", "2026-11-30T12:00:00Z"),
+        ("2026-11-30T13:30:00+01:30", "2026-11-30T12:00:00Z"),
+        ("2026-11-30T12:00:00", "2026-11-30T12:00:00"),
+        ("0001-01-01T00:00:00+14:00", "0001-01-01T00:00:00+14:00"),
+        ("noon", "noon"),
+    ],
+)
+def test_people_read_a_time_to_the_second_and_programs_as_it_is_kept(kept: str, shown: str):
+    event = replace(EVENT, at=kept)
+    assert audit_tail_text([event], colour=False).startswith(f"{shown}  call_intent  ")
+    assert audit_tail_document([event])["events"][0]["at"] == kept
 
 
 def test_hostile_facts_forge_no_line_and_no_control_sequence():
@@ -80,7 +98,7 @@ def test_damage_and_calls_without_an_outcome_are_named():
     assert audit_review_text(damaged, colour=False).splitlines()[2:] == [
         "DAMAGED  chain w-1, event 1: its content was changed",
         "1 call without an outcome: under way, or unknown",
-        f"  2026-11-30T12:00:00.000000Z  {ABOUT}  w-1:2  trace trace-1",
+        f"  2026-11-30T12:00:00Z  {ABOUT}  w-1:2  trace trace-1",
     ]
     assert audit_review_document(damaged) == {
         "format_version": "1.0",

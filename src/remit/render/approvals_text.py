@@ -11,11 +11,10 @@ from typing import Annotated, TypedDict, cast
 from remit.core.addresses import attachment_address
 from remit.core.approvals import Approval, ApprovalState, is_intact
 from remit.core.canonical import Json
-from remit.render.document import timestamp
 from remit.render.escape import escape_json, escape_terminal, json_lines, well_formed
 from remit.render.layout import Painter, Style, aligned
 from remit.render.shapes import FORMAT_VERSION
-from remit.render.spans import span
+from remit.render.spans import span, timestamp
 
 __all__ = [
     "ApprovalDocument",

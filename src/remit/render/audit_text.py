@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Literal, TypedDict
 
 from remit.core.audit import AuditEvent, Damage, Head
@@ -10,6 +11,7 @@ from remit.core.canonical import Json
 from remit.render.escape import escape_json, escape_terminal, harmless_json, well_formed
 from remit.render.layout import Painter, Style, aligned, counted
 from remit.render.shapes import FORMAT_VERSION
+from remit.render.spans import timestamp
 
 __all__ = [
     "AuditEventDocument",
@@ -187,10 +189,7 @@ def _damage(damage: Damage) -> _DamageDocument:
 def audit_tail_text(events: Sequence[AuditEvent], *, colour: bool) -> str:
     """A line for each event: time, kind, actor, what it is about, its place and trace; ends with a newline."""
     paint = Painter(colour=colour)
-    rows = [
-        [escape_terminal(each.at), escape_terminal(each.kind), escape_terminal(each.actor), _about(each)]
-        for each in events
-    ]
+    rows = [[_at(each), escape_terminal(each.kind), escape_terminal(each.actor), _about(each)] for each in events]
     places = (paint(Style.QUIET, _place(each)) for each in events)
     lines = [f"{line}  {place}" for line, place in zip(aligned(rows, widest=_WIDEST), places, strict=True)]
     return "\n".join(lines or ["no events"]) + "\n"
@@ -208,7 +207,7 @@ def audit_review_text(review: AuditReview, *, colour: bool) -> str:
     ]
     if review.unanswered:
         lines.append(f"{counted(len(review.unanswered), 'call')} without an outcome: under way, or unknown")
-        lines += [f"  {escape_terminal(each.at)}  {_about(each)}  {_place(each)}" for each in review.unanswered]
+        lines += [f"  {_at(each)}  {_about(each)}  {_place(each)}" for each in review.unanswered]
     if review.is_sound:
         lines.append("sound: every event follows the one before it, and none was changed")
     return "\n".join(lines) + "\n"
@@ -224,6 +223,15 @@ def _chain_lines(chains: Sequence[Chain]) -> list[str]:
         for each in chains
     ]
     return [f"  {line}" for line in aligned(rows, widest=_WIDEST)]
+
+
+def _at(event: AuditEvent) -> str:
+    """The time to the second; one that was edited into something else, as it stands."""
+    try:
+        moment = datetime.fromisoformat(event.at)
+        return escape_terminal(event.at) if moment.tzinfo is None else timestamp(moment)
+    except (ValueError, OverflowError):
+        return escape_terminal(event.at)
 
 
 def _place(event: AuditEvent) -> str:

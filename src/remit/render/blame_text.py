@@ -10,10 +10,10 @@ from remit.core.addresses import attachment_address, tool_address
 from remit.core.blame import BlamedAttachment, Deed
 from remit.core.operations import OpName
 from remit.render.diagnostics import source_document
-from remit.render.document import timestamp
 from remit.render.escape import escape_terminal, well_formed
 from remit.render.layout import WIDEST, Painter, Style, aligned
 from remit.render.shapes import FORMAT_VERSION, SourceDocument
+from remit.render.spans import timestamp
 
 __all__ = ["BlameDocument", "BlamedDocument", "DeedDocument", "blame_document", "blame_text"]
 

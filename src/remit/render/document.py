@@ -6,7 +6,6 @@ that would be done, so it must not make a reviewed plan stale.
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any, Literal, TypedDict, assert_never, cast
 
 from remit.core.addresses import address_of
@@ -66,6 +65,7 @@ from remit.render.shapes import (
     SummaryDocument,
     ToolOperationDocument,
 )
+from remit.render.spans import timestamp
 
 __all__ = [
     "database_document",
@@ -76,7 +76,6 @@ __all__ = [
     "operation_document",
     "plan_document",
     "quarantine_document",
-    "timestamp",
 ]
 
 
@@ -163,11 +162,6 @@ def _summary(report: PlanReport) -> SummaryDocument:
         "unchanged": plan.unchanged,
     }
     return cast("SummaryDocument", counts)
-
-
-def timestamp(moment: datetime) -> str:
-    """A time as ISO 8601 in UTC, to the second: `2026-11-30T12:00:00Z`."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _drift(drift: Drift) -> DriftDocument:

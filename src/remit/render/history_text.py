@@ -8,11 +8,11 @@ from typing import TypedDict
 
 from remit.core.canonical import JsonObject
 from remit.core.ports import HistoryEntry
-from remit.render.document import timestamp
 from remit.render.escape import escape_terminal, well_formed
 from remit.render.layout import Painter, Style, aligned
 from remit.render.plan_text import plan_text
 from remit.render.shapes import FORMAT_VERSION, PlanDocument
+from remit.render.spans import timestamp
 from remit.render.words import SUMMARY_ORDER
 
 __all__ = [

@@ -18,10 +18,11 @@ from remit.core.live import (
     Unreachable,
     UnreachableReason,
 )
-from remit.render.document import definition_state, quarantine_document, timestamp
+from remit.render.document import definition_state, quarantine_document
 from remit.render.escape import escape_terminal, well_formed
 from remit.render.layout import WIDEST, Painter, Style, aligned, counted, repeated
 from remit.render.shapes import FORMAT_VERSION, DefinitionState, QuarantineDocument
+from remit.render.spans import timestamp
 from remit.render.words import SKIP_WORDS
 
 __all__ = [

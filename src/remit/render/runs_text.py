@@ -6,11 +6,10 @@ from typing import Annotated, TypedDict
 
 from remit.core.calls import ActionKind, ActionState, RunState
 from remit.core.governance import ActionRow, RunRow
-from remit.render.document import timestamp
 from remit.render.escape import escape_terminal, well_formed
 from remit.render.layout import Painter, Style, aligned
 from remit.render.shapes import FORMAT_VERSION
-from remit.render.spans import span, took
+from remit.render.spans import span, timestamp, took
 
 __all__ = [
     "ActionDocument",

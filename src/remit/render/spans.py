@@ -1,8 +1,8 @@
-"""Lengths of time in the words of a line: `12s`, `3m 20s`, `4d 1h`, `0.21s`, `+0.031s`. Decides wording only."""
+"""Times and lengths of time in the words of a line: `2026-11-30T12:00:00Z`, `3m 20s`, `0.21s`, `+0.031s`. Decides wording only."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
-__all__ = ["offset", "span", "took"]
+__all__ = ["offset", "span", "timestamp", "took"]
 
 _EXACT_BELOW = 10
 
@@ -24,6 +24,11 @@ def span(length: timedelta) -> str:
 def offset(length: timedelta) -> str:
     """A signed length in seconds, to the millisecond: `+0.031s`, `-12.500s`."""
     return f"{length.total_seconds():+.3f}s"
+
+
+def timestamp(moment: datetime) -> str:
+    """A time as ISO 8601 in UTC, to the second: `2026-11-30T12:00:00Z`."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def took(length: timedelta) -> str:

@@ -5,11 +5,10 @@ from datetime import datetime
 from typing import TypedDict
 
 from remit.core.governance import Suspension
-from remit.render.document import timestamp
 from remit.render.escape import escape_terminal, well_formed
 from remit.render.layout import Painter, Style, aligned
 from remit.render.shapes import FORMAT_VERSION
-from remit.render.spans import span
+from remit.render.spans import span, timestamp
 
 __all__ = [
     "SuspensionChangeDocument",

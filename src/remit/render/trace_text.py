@@ -9,11 +9,10 @@ from typing import Annotated, TypedDict
 
 from remit.core.canonical import JsonObject
 from remit.core.events import Direction, EventKind, ProtocolEvent
-from remit.render.document import timestamp
 from remit.render.escape import escape_terminal, json_lines, well_formed
 from remit.render.layout import Painter, Style, aligned, counted
 from remit.render.shapes import FORMAT_VERSION
-from remit.render.spans import offset
+from remit.render.spans import offset, timestamp
 from remit.render.trace_words import Exchange, is_alarming
 
 __all__ = [

@@ -18,6 +18,7 @@ from remit.core.call_ports import (
     StoredOutcome,
 )
 from remit.core.calls import ActionState, CallOutcome, FailureCode, ToolOutcome, TransportOutcome
+from remit.render.spans import timestamp
 from remit.runtime.abi import ToolResultEnvelope, failure
 from remit.runtime.case import Case
 
@@ -59,13 +60,13 @@ def refusal_of(begun: KeyConflict | StillRunning | CallIdUsed | RunClosed) -> tu
 
 def approval_required(waiting: ApprovalWaiting) -> ToolResultEnvelope:
     """A human must say yes to these very arguments first."""
-    until = waiting.expires_at.isoformat()
+    until = timestamp(waiting.expires_at)
     return failure(
         FailureCode.APPROVAL_REQUIRED,
         f"a person must approve this call first (approval {waiting.approval_id}, open until {until}). Once it is approved, "
         "make the same call with the same arguments again; it then runs once",
         approval_id=waiting.approval_id,
-        expires_at=until,
+        expires_at=waiting.expires_at.isoformat(),
     )
 
 

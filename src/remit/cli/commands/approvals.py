@@ -20,8 +20,8 @@ from remit.render.approvals_text import (
     one_approval_document,
     state_words,
 )
-from remit.render.document import timestamp
 from remit.render.escape import escape_terminal
+from remit.render.spans import timestamp
 
 __all__ = ["command"]
 
