@@ -7,11 +7,13 @@ The argument is `@FILE` with a JSON object of options, read again whenever the f
     announce   whether it announces tools.listChanged (default: true)
     push       how many times it says that the tools changed whenever the file changes (default: 1)
     honours    false: it acknowledges a subscription without delivering anything on it
-    listens    false: it does not know subscriptions/listen
+    listens    false: it does not know subscriptions/listen; "never": it does not answer it
+    ends       true: subscription streams end as soon as they were acknowledged
     error      tools/list is answered with this text as an error
     hang_up    true: subscription streams end when the file changes, after the pushes
     pids       file that gets a line with the process number at each start
     listed     file that gets a line for each tools/list
+    methods    file that gets a line for each message
 """
 
 import json
@@ -45,6 +47,7 @@ class Server:
         threading.Thread(target=self.follow, daemon=True).start()
         for line in sys.stdin:
             message = json.loads(line)
+            self.note("methods", message["method"])
             if "id" in message:
                 self.answer(message)
 
@@ -67,10 +70,15 @@ class Server:
     def answer(self, message: dict[str, Any]) -> None:
         method, number = message["method"], message["id"]
         if method == "subscriptions/listen" and self.options.get("listens", True):
+            if self.options.get("listens") == "never":
+                return
             delivered = {"toolsListChanged": True} if self.options.get("honours", True) else {}
             word = {"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged"}
             self.streams.append(number)
             self.send(_on_stream(word, number, notifications=delivered))
+            if self.options.get("ends"):
+                self.streams.remove(number)
+                self.send({"jsonrpc": "2.0", "id": number, "result": {"resultType": "complete"}})
             return
         if method == "tools/list" and "error" in self.options:
             self.send({"jsonrpc": "2.0", "id": number, "error": {"code": -32603, "message": self.options["error"]}})
@@ -89,6 +97,8 @@ class Server:
         if method == "tools/list":
             self.note("listed", "listed")
             return {"result": {"tools": self.options.get("tools", []), **_CACHE}}
+        if method == "tools/call":
+            return {"result": {"content": [{"type": "text", "text": "done"}], **_CACHE}}
         return {"error": {"code": -32601, "message": f"unknown method {method}"}}
 
     def send(self, *messages: dict[str, Any]) -> None:

@@ -26,6 +26,7 @@ from remit.upstream.opening import ResolvingConnector, Surroundings
 from remit.upstream.outcomes import failure_of
 from remit.upstream.progress import ProgressRelay, listen
 from remit.upstream.schema_check import SchemaChecker
+from remit.upstream.subscriptions import Subscriber
 from remit.upstream.tickets import Ticket
 
 __all__ = ["DRAIN_SECONDS", "McpConnections", "McpServerConnection"]
@@ -65,6 +66,7 @@ class McpServerConnection:
             circuit=Circuit(pauses),
             numbers=numbers,
             link=link,
+            beside=Subscriber(on_gap=self._outdate, seconds=connection.timeout_seconds).hold,
         )
         self._contracts = ContractKeeper(
             self._client,

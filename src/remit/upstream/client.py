@@ -9,8 +9,8 @@ request need not pass through the inbox: its task is started at once.
 
 import asyncio
 import itertools
-from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Protocol
 
 from remit.core.canonical import JsonObject
@@ -99,7 +99,8 @@ class RemoteMcpClient:
     `sessions` is where sessions come from; an HTTP client that it was given belongs to whoever made it, who closes it after
     this client. `start_seconds` bounds each opening, `circuit` says what follows from failures in a row, `numbers` give
     the numbers of sessions, `link` is told of a request of another trace than the one that opened the connection, with
-    that trace and the connection's id. All methods raise Fault. To be used from one event loop.
+    that trace and the connection's id. `beside` runs beside the requests of each session and ends with it: no request waits
+    for it, and how it ends changes nothing. All methods raise Fault. To be used from one event loop.
     """
 
     def __init__(
@@ -111,6 +112,7 @@ class RemoteMcpClient:
         circuit: Circuit | None = None,
         numbers: Iterator[int] | None = None,
         link: Callable[[str, str], None] = lambda _trace, _connection: None,
+        beside: Callable[[Opened], Awaitable[None]] | None = None,
     ):
         self._sessions = sessions
         self._name = name
@@ -118,6 +120,7 @@ class RemoteMcpClient:
         self._circuit = circuit or Circuit()
         self._numbers = numbers or itertools.count(1)
         self._link = link
+        self._beside = beside
         self._inbox: asyncio.Queue[Command] = asyncio.Queue()
         self._jobs: set[Job] = set()
         self._waits: Waits | None = None
@@ -302,12 +305,23 @@ class RemoteMcpClient:
                 self._opening = False
                 self._negotiated = opened.negotiated
                 serving = self._serving = _Serving(opened, epoch)
-                again = await self._serve(serving, first)
+                async with self._attended(opened):
+                    again = await self._serve(serving, first)
         except Exception as error:  # noqa: BLE001 (a dying transport raises groups of anything; the jobs get the fault)
             self._on_failure(fault_of(error, "connecting"), serving)
         finally:
             self._opening = False
         return again
+
+    @asynccontextmanager
+    async def _attended(self, opened: Opened) -> AsyncGenerator[None]:
+        attending = None if self._beside is None else asyncio.create_task(_quietly(self._beside(opened)))
+        try:
+            yield
+        finally:
+            if attending is not None:
+                attending.cancel()
+                await asyncio.wait({attending}, timeout=_GRACE)
 
     async def _serve(self, serving: _Serving, first: Job) -> Job | None:
         command: Command = first
@@ -445,3 +459,8 @@ class RemoteMcpClient:
                 async with asyncio.timeout(seconds):
                     await self._closing.wait()
         return not self._closing.is_set()
+
+
+async def _quietly(work: Awaitable[None]) -> None:
+    with suppress(Exception):
+        await work

@@ -1,8 +1,9 @@
 """The live contract of one connection: a complete listing on the session that calls use, kept for a while.
 
 Decides when a kept listing is good: read on the session that is open, young enough, and nothing came since that makes it
-old (`tools/list_changed`, a broken connection). Callers at the same time share one listing, and a storm of notifications
-costs one renewal, at the next question. A failure is never kept, and no caller's end is the end of the others' listing.
+old (`tools/list_changed`, a subscription that began or ended, a broken connection). Callers at the same time share one
+listing, and a storm of notifications costs one renewal, at the next question. A failure is never kept, and no caller's end
+is the end of the others' listing.
 """
 
 import asyncio

@@ -29,11 +29,11 @@ from remit.upstream.inbox import Request
 from remit.upstream.opening import ResolvingConnector, Surroundings
 from remit.upstream.schema_check import SchemaChecker
 from remit.upstream.sdk_session import Negotiated
+from remit.upstream.subscriptions import LISTEN, WANTED, announces, delivers
 from remit.upstream.tickets import Ticket
 
 __all__ = ["McpWatchedServer", "McpWatchers"]
 
-_LISTEN = "subscriptions/listen"
 _FOR_EVER = 30 * 24 * 3600.0
 """Seconds that one subscription stream may last; the end of it is a reason to list again, nothing more."""
 
@@ -194,7 +194,7 @@ class McpWatchedServer:
         return _Connection(signalling, client, listings)
 
     async def _attending(self, kept: _Connection, negotiated: Negotiated) -> Attention:
-        if not _announces(negotiated.capabilities):
+        if not announces(negotiated.capabilities):
             return Attention.POLLING
         if negotiated.era is Era.LEGACY:
             return Attention.PUSH_AND_POLLING if _streams_apart(self._server) else Attention.PUSH
@@ -208,8 +208,7 @@ class McpWatchedServer:
         kept.delivers = False
 
         def acknowledged(params: JsonObject) -> None:
-            honoured = params.get("notifications")
-            kept.delivers = isinstance(honoured, Mapping) and honoured.get("toolsListChanged") is True
+            kept.delivers = delivers(params)
             if told.is_set():
                 # The client repeated the request on a new session, and nobody heard what was said in between.
                 self._old.set()
@@ -225,17 +224,11 @@ class McpWatchedServer:
 
     async def _hold_stream(self, kept: _Connection, acknowledged: Callable[[JsonObject], None]) -> None:
         ticket = Ticket(trace_id=self._trace_id, on_acknowledged=acknowledged)
-        wanted: JsonObject = {"notifications": {"toolsListChanged": True}}
         with suppress(Fault):
-            await kept.client.ask(Request(method=_LISTEN, params=wanted, ticket=ticket, total=_FOR_EVER))
+            await kept.client.ask(Request(method=LISTEN, params=WANTED, ticket=ticket, total=_FOR_EVER))
         # However it ended, nothing that the server says from now on is heard.
         if kept.delivers and not kept.sessions.left:
             self._old.set()
-
-
-def _announces(capabilities: JsonObject) -> bool:
-    tools = capabilities.get("tools")
-    return isinstance(tools, Mapping) and tools.get("listChanged") is True
 
 
 def _streams_apart(server: DesiredServer) -> bool:
