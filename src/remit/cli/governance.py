@@ -75,10 +75,7 @@ def open_owned(config: FileSet, *, colour: bool) -> Owned:
     reading = open_reading(config, colour=colour)
     owner = owner_of(config, reading.database)
     if owner.loaded is None:
-        reading.terminal.note(
-            f"note: {config} is {'not valid' if config.main.exists() else 'missing'} (`remit validate{reading.file_flag}` says why); "
-            "acting for the one owner that the database records"
-        )
+        reading.terminal.note(f"note: {_what_is_wrong(reading)}; acting for the one owner that the database records")
     return Owned(
         host=reading.host,
         terminal=reading.terminal,
@@ -88,6 +85,12 @@ def open_owned(config: FileSet, *, colour: bool) -> Owned:
         owner=owner.name,
         workspace=None if owner.loaded is None else owner.loaded.desired.workspace,
     )
+
+
+def _what_is_wrong(reading: Reading) -> str:
+    if not reading.config.main.exists():
+        return f"{reading.config} is missing (-f FILE names another)"
+    return f"{reading.config} is not valid (`remit validate{reading.file_flag}` says why)"
 
 
 def unknown_id(what: str, wanted: str, known: Iterable[str], *, listed_by: str) -> UsageError:

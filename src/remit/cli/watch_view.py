@@ -9,7 +9,15 @@ from datetime import datetime
 
 from remit.cli.applied import applied_text
 from remit.cli.terminal import Terminal
-from remit.cli.watch_words import answer_words, attention_words, cause_words, files_words, has_content, plan_words, rejected_words
+from remit.cli.watch_words import (
+    answer_words,
+    attention_words,
+    cause_words,
+    files_words,
+    has_content,
+    plan_words,
+    rejected_words,
+)
 from remit.config.loader import Loaded, Rejected
 from remit.errors import RemitError
 from remit.reconcile.applying import Applied

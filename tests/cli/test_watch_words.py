@@ -1,0 +1,68 @@
+"""What a watch says of files that do not hold: which are missing, which are not valid, and what stands meanwhile."""
+
+import contextlib
+import io
+from datetime import UTC, datetime
+
+import pytest
+from rich.console import Console
+
+from remit.cli.terminal import Terminal
+from remit.cli.watch_live import LivePanel
+from remit.config.file_set import FileSet
+from remit.config.loader import Loaded, load
+from tests.cli.governed import Rows
+from tests.cli.workspace import Workspace
+
+NOW = datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC)
+VALID = "version: 1\nmcp: {servers: [{name: a, command: [a]}]}\n"
+
+MISSING = "mcp.yaml is missing: nothing is done until it is there; `remit init` writes a first one"
+GONE = "mcp.yaml is missing: nothing is done; the last valid files stand until it is back"
+BROKEN = "the files are not valid (1 problem): nothing is done; they are looked at again once they changed"
+SPOILED = "the files are not valid (1 problem): nothing is done; the last valid ones stand until they are mended"
+
+
+def told(here: Workspace, *contents: str | None) -> tuple[list[str], str]:
+    """The lines of a watch that reads these contents of mcp.yaml in turn, and its panel; None: there is no file."""
+    terminal = Terminal(colour=False, error_colour=False, interactive=False, width=100)
+    out, file = io.StringIO(), here.folder / "mcp.yaml"
+    with contextlib.chdir(here.folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+        panel = LivePanel(terminal, lambda: NOW, applies=False)
+        for content in contents:
+            file.unlink(missing_ok=True)
+            if content is not None:
+                file.write_text(content, "utf-8")
+            result = load(FileSet())
+            if isinstance(result, Loaded):
+                panel.files(result)
+            else:
+                panel.rejected(result)
+        shown = io.StringIO()
+        Console(file=shown, width=300).print(panel)
+    return [line.split("  ", 1)[1] for line in out.getvalue().splitlines()], shown.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("contents", "words"),
+    [
+        ((None,), MISSING),
+        ((VALID, None), GONE),
+        (("version: 1\nwrong: 1\n",), BROKEN),
+        ((VALID, "version: 1\nwrong: 1\n"), SPOILED),
+    ],
+    ids=["never-there", "gone", "never-valid", "spoiled"],
+)
+def test_files_that_do_not_hold_are_told_by_what_is_wrong_and_what_stands(
+    here: Workspace, contents: tuple[str | None, ...], words: str
+):
+    lines, panel = told(here, *contents)
+    assert lines[-1] == words
+    assert words in panel
+
+
+def test_commands_that_go_on_without_a_file_say_that_it_is_missing(here: Workspace, rows: Rows):
+    (here.folder / "mcp.yaml").unlink()
+    assert "note: mcp.yaml is missing (-f FILE names another)" in here.run("approvals", "list").err
+    doctor = here.run("doctor", "--format", "json").document
+    assert [each["summary"] for each in doctor["checks"] if each["name"] == "config"] == ["mcp.yaml is missing"]
