@@ -41,13 +41,17 @@ class Seen:
 
 @dataclass(frozen=True)
 class Raw:
-    """An answer as it goes out. `claimed` is the Content-Length where it is not the body's; -1 is none, up to the end."""
+    """An answer as it goes out. `claimed` is the Content-Length where it is not the body's; -1 is none, up to the end.
+
+    `then` is the rest of the body, which goes out once `go_on` is set.
+    """
 
     status: int = 200
     body: bytes = b""
     kind: str = "application/json"
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     claimed: int | None = None
+    then: bytes = b""
 
 
 LOST = Raw(404, b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Session not found"}}')
@@ -298,9 +302,11 @@ class _Handler(BaseHTTPRequestHandler):
         stream.put(before + b"event: message\ndata: " + answer + b"\n\n")
 
     def _send(self, raw: Raw) -> None:
-        length = len(raw.body) if raw.claimed is None else raw.claimed
+        length = len(raw.body + raw.then) if raw.claimed is None else raw.claimed
         self._head(raw, None if length < 0 else length)
         self._write(raw.body)
+        if raw.then and self._waits():
+            self._write(raw.then)
         if raw.claimed is not None:
             self.close_connection = True
 

@@ -241,7 +241,7 @@ def test_a_server_that_does_not_come_up_in_time_is_named_with_what_it_said_on_st
         )
     )
     assert isinstance(found, Unreachable)
-    assert (found.reason, found.detail.partition(" s; ")[2]) == (
+    assert (found.reason, found.detail.partition("`protocol: auto`; ")[2]) == (
         UnreachableReason.TIMEOUT,
         "stderr ends with: waiting for the package with ***)",
     )

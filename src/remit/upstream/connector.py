@@ -209,7 +209,7 @@ class Connector:
         except Exception as error:  # noqa: BLE001 (whatever the SDK raises becomes the one fault)
             fault = fault_of(error, "connecting")
             self.give_up()
-            return None, self._pinned(fault, await self._explained(fault))
+            return None, await self._explained(fault)
         self._remembered = negotiated.era
         end.tell(on_end)
         return self._opened(session, negotiated), None
@@ -313,30 +313,30 @@ class Connector:
 
     async def _explained(self, fault: Fault) -> Fault:
         """The fault of an opening, with what the transport knows about it."""
-        better = await self.explain(fault)
+        better, pin = await self.explain(fault), self._pin_named(fault)
         if better.code == SERVER_GONE and self._stdio is not None:
-            return Fault(UnreachableReason.START_FAILED, better.message, code=SERVER_GONE)
+            return Fault(UnreachableReason.START_FAILED, better.message + pin, code=SERVER_GONE)
         if better.reason is UnreachableReason.TIMEOUT:
             # What it waits for (a download, a registry, a prompt) is said on stderr or nowhere.
-            return better.worded(better.message + self._stderr_tail())
-        return better
+            return better.worded(better.message + pin + self._stderr_tail())
+        return better.worded(better.message + pin)
 
-    def _pinned(self, fault: Fault, explained: Fault) -> Fault:
-        """The explained fault with the way out where the file let only one era be tried, and that may be why it failed."""
+    def _pin_named(self, fault: Fault) -> str:
+        """The way out, where the file let only one era be tried and that may be why an opening failed."""
         is_about_era = isinstance(fault, Answered) or (_may_fall_back(fault) and not fault.refused)
         if self._pin is ProtocolPin.AUTO or not is_about_era:
-            return explained
+            return ""
         if self._pin is ProtocolPin.LEGACY and self._is_legacy_transport():
-            return explained
-        way_out = f"mcp.yaml pins `protocol: {self._pin.value}` for this server, so no other era was tried"
-        return explained.worded(f"{explained.message}; {way_out}: take the line out, or write `protocol: auto`")
+            return ""
+        pinned = f"mcp.yaml pins `protocol: {self._pin.value}` for this server, so no other era was tried"
+        return f"; {pinned}: take the line out, or write `protocol: auto`"
 
     async def explain(self, fault: Fault) -> Fault:
         """The fault with what the transport knows: its own fault, an exit code, the end of stderr; texts masked."""
         mask = self._recorder.redactor.text
         if isinstance(self._http, UpstreamHttp) and fault.code in (SERVER_GONE, UnreachableReason.PROTOCOL):
-            streams = self._http.traffic.take_stream_fault()
-            # One request was refused, perhaps another one: of this one nothing is known.
+            streams = self._http.traffic.stream_fault
+            # Why the stream ended; what became of this request is not known.
             fault = Fault(streams.reason, streams.message, code=streams.code) if streams else fault
         stdio = self._stdio
         if stdio is None or fault.code != SERVER_GONE:

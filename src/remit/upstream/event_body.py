@@ -1,19 +1,21 @@
 """The body of an answer that is an event stream, handed to the SDK event by event.
 
-Decides what an event that cannot be passed on costs: the one request that it answers where that is known, nothing where it
-answers none, else the stream. Where events end is decided in remit.upstream.events_stream.
+Decides what an event that cannot be passed on costs, one that is over the cap or cannot be read: the one request that it
+answers where that is known, nothing where it answers none, else the stream, with whatever may follow. Where events end is decided in remit.upstream.events_stream.
 """
 
 from collections.abc import AsyncIterator, Callable
-from typing import Any, Protocol, cast
+from typing import Any, Never, Protocol, cast
 
 import httpcore2
 import httpx2
-import pydantic_core
-from mcp_types import JSONRPCError
+from mcp.shared.message import SessionMessage
+from mcp_types import PARSE_ERROR, JSONRPCError, JSONRPCResponse
 
+from remit.core.live import UnreachableReason
 from remit.upstream.events_stream import EventCutter, overlong_event, passable_event, payload_of
 from remit.upstream.faults import Fault
+from remit.upstream.lines import Broken, read_line
 from remit.upstream.marked_errors import error_of_fault
 from remit.upstream.overlong import Overlong
 from remit.upstream.parking import Parking
@@ -81,11 +83,31 @@ class EventBody(httpx2.AsyncByteStream):
     def _passed(self, event: bytes | Overlong) -> bytes:
         if isinstance(event, Overlong):
             return self._instead_of(event)
-        if self._posts is not None and self._posts.waits:
-            self._posts.answered(_answer_in(event))
+        if self._posts is not None:
+            stand_in = self._looked_at(payload_of(event), self._posts)
+            if stand_in is not None:
+                return _event_of(stand_in)
         room = self._owner.event_room
         passed = passable_event(event, self._owner.parking, room)
         return passed if len(passed) <= room else self._instead_of(overlong_event(event, room))
+
+    def _looked_at(self, payload: bytes, posts: Posts) -> JSONRPCError | None:
+        """What stands for an event on a stream of all answers that the SDK would skip, so that nobody waits for it."""
+        match read_line(payload):
+            case Broken(text=text, why=why):
+                self._end(Fault(UnreachableReason.PROTOCOL, f"an event {why}: {text}"))
+            case SessionMessage(message=JSONRPCResponse(id=number)):
+                posts.answered(number)
+            case SessionMessage(message=JSONRPCError() as error):
+                posts.answered(error.id)
+                return error if error.error.code == PARSE_ERROR else None
+            case _:
+                pass
+        return None
+
+    def _end(self, fault: Fault) -> Never:
+        self._owner.end_stream(fault)
+        raise httpx2.ReadError(fault.message)
 
     def _instead_of(self, event: Overlong) -> bytes:
         """An error for the request that the event answers; nothing where it answers none."""
@@ -94,8 +116,7 @@ class EventBody(httpx2.AsyncByteStream):
             self._owner.on_dropped(fault.message)
             return b""
         if event.request_id is None and not self._answers_one:
-            self._owner.end_stream(fault)
-            raise httpx2.ReadError(fault.message)
+            self._end(fault)
         if self._posts is not None:
             self._posts.answered(event.request_id)
         # The SDK puts the request's own id into the answer of a stream that answers one.
@@ -104,13 +125,3 @@ class EventBody(httpx2.AsyncByteStream):
 
 def _event_of(answer: JSONRPCError) -> bytes:
     return b"data: " + answer.model_dump_json(by_alias=True).encode("utf-8") + b"\n\n"
-
-
-def _answer_in(event: bytes) -> object:
-    """The id of the request that an event answers, None where it answers none."""
-    try:
-        found: object = pydantic_core.from_json(payload_of(event))
-    except ValueError:
-        return None
-    message = cast("dict[str, object]", found) if isinstance(found, dict) else {}
-    return None if "method" in message else message.get("id")

@@ -109,7 +109,7 @@ class HttpTransport(httpx2.AsyncBaseTransport):
 
     `on_dropped` is told of each event that was too long and that nobody waits for; whoever wants to know sets it.
     `last` is the newest fault. Where answers come on one stream (legacy SSE, `one_stream`) requests are posted beside it, see
-    remit.upstream.posting; `take_stream_fault` says why that stream ended.
+    remit.upstream.posting; `stream_fault` says why that stream ended.
     """
 
     def __init__(
@@ -141,10 +141,10 @@ class HttpTransport(httpx2.AsyncBaseTransport):
         except _Failed as failure:
             return self._explained(failure.happened)
 
-    def take_stream_fault(self) -> Fault | None:
-        """Why a stream ended before its time, once."""
-        fault, self._stream_fault = self._stream_fault, None
-        return fault
+    @property
+    def stream_fault(self) -> Fault | None:
+        """Why the newest stream of all answers ended before its time, None where it did not."""
+        return self._stream_fault
 
     def end_stream(self, fault: Fault) -> None:
         """Keep why a stream ends here. One of several streams is not what the others wait for."""
@@ -221,7 +221,7 @@ class HttpTransport(httpx2.AsyncBaseTransport):
             raise _Failed(_protocol("the answer is compressed, although no compression was accepted"))
         if response.status < HTTPStatus.BAD_REQUEST and kind == "text/event-stream":
             if self._one_stream and request.method == "GET":
-                self._posts = Posts(self._posted)
+                self._posts, self._stream_fault = Posts(self._posted), None
             posts = self._posts if request.method == "GET" else None
             stream = EventBody(self, response, answers_one=request.method == "POST", posts=posts)
             return httpx2.Response(response.status, headers=headers, stream=stream)
