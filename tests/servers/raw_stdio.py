@@ -13,6 +13,7 @@ The only argument is a JSON object of options, or `@FILE` with one, read at the 
     endless_on    [method]: answer it with a line that never ends
     id_last       true: the id of an answer stands behind its result
     die_on        {method: exit code}: exit at this method, without an answer
+    exit_after    [method]: answer it and exit at once
     silent_on     [method]: never answer it
     error_on      {method: [code, message]}: answer with this JSON-RPC error
     answer_on     {method: result}: answer with this instead
@@ -22,6 +23,7 @@ The only argument is a JSON object of options, or `@FILE` with one, read at the 
     error_on_page number of the page of tools/list (from 1) that is answered with an error
     cursor        "endless" or "same"
     stderr        text for stderr at the start
+    stderr_on     {method: bytes}: write so many bytes to stderr when the method comes, and then "the reason"
     pids          file that gets a line with the process number at each start
     methods       file that gets a line for each message
     log           file that gets each message as it came, a line each
@@ -86,9 +88,7 @@ def _take(message: dict[str, Any], options: dict[str, Any]) -> None:
         _append(options["methods"], method)
     if method == "tools/call" and "called" in options:
         _append(options["called"], f"{message['params']['name']} {json.dumps(message['params'].get('arguments'))}")
-    if method in options.get("die_on", {}):
-        sys.stdout.flush()
-        os._exit(options["die_on"][method])
+    _die_at(method, options)
     _say_before(method, message.get("id"), options)
     if "id" not in message or method in options.get("silent_on", []):
         return
@@ -103,6 +103,17 @@ def _take(message: dict[str, Any], options: dict[str, Any]) -> None:
         while True:
             _write(', "more": "' + "x" * 1_000_000 + '"')
     _send(answer)
+    if method in options.get("exit_after", []):
+        os._exit(0)
+
+
+def _die_at(method: str, options: dict[str, Any]) -> None:
+    if method in options.get("stderr_on", {}):
+        sys.stderr.write("x" * options["stderr_on"][method] + "the reason")
+        sys.stderr.flush()
+    if method in options.get("die_on", {}):
+        sys.stdout.flush()
+        os._exit(options["die_on"][method])
 
 
 def _say_before(method: str, request_id: Any, options: dict[str, Any]) -> None:

@@ -40,6 +40,9 @@ STDERR_RING = 64 * 1024
 _CHUNK = 64 * 1024
 _POLL = 0.01
 _DRAIN_AFTER_EXIT = 0.25
+_MOST_DRAIN = 5.0
+"""Seconds in which a session that fell behind may still take what its server wrote before it exited."""
+
 _KILL_WAIT = 2.0
 _GIVEN_UP = 0.4
 _LINE = "a line on stdout"
@@ -117,6 +120,7 @@ class StdioTransport:
         self._tasks: list[asyncio.Task[None]] = []
         self._pipes: list[asyncio.BaseTransport] = []
         self._stderr = bytearray()
+        self._is_taking = True
         self.look: Callable[[SessionMessage], bool] = lambda _: False
         """Sees each message first; False where it has to go to the session."""
         self.received = 0
@@ -229,8 +233,7 @@ class StdioTransport:
         splitter = LineSplitter()
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, ConnectionError):
             async with self._to_session:
-                while chunk := await reader.read(_CHUNK):
-                    self.received += len(chunk)
+                while chunk := await self._next_chunk(reader):
                     for line in splitter.feed(chunk):
                         await self._take(line)
                         # After each line: what follows a broken one must not depend on how the pipe cut them.
@@ -241,9 +244,17 @@ class StdioTransport:
                         return
                 if splitter.rest.strip():
                     self._on_unfinished(splitter.rest)
+        self._is_taking = False
         # Somebody must go on reading, or a server that still writes cannot see that its stdin was closed.
         while await reader.read(_CHUNK):
             pass
+
+    async def _next_chunk(self, reader: asyncio.StreamReader) -> bytes:
+        self._is_taking = False
+        chunk = await reader.read(_CHUNK)
+        self._is_taking = True
+        self.received += len(chunk)
+        return chunk
 
     async def _take(self, line: bytes | Overlong) -> None:
         match line if isinstance(line, Overlong) else read_line(line):
@@ -297,7 +308,18 @@ class StdioTransport:
         await _until_exit(process)
         # A grandchild may hold stdout open for ever, so the end of the process counts, not the end of the pipe.
         await asyncio.sleep(_DRAIN_AFTER_EXIT)
+        await self._all_taken()
         self._to_session.close()
+
+    async def _all_taken(self) -> None:
+        """Return once the session has what the process wrote; an answer among it counts, however far behind the session is."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_MOST_DRAIN):
+                seen = -1
+                # Twice the same, as what is in the pipe is read between two looks, and only where nothing waits to be taken.
+                while self._is_taking or seen != self.received:
+                    seen = self.received
+                    await asyncio.sleep(_POLL)
 
     def _family(self, process: subprocess.Popen[bytes]) -> frozenset[ProcessMark]:
         return family_of(self._mark, _pipes_of(process)) if self._mark else frozenset()
