@@ -99,6 +99,57 @@ def test_an_export_goes_into_a_file_of_the_owner_alone(here: Workspace, called: 
     assert here.run("audit", "export", "--out", "no/such/folder/x").code == 1
 
 
+@pytest.mark.parametrize(
+    ("edit", "what"),
+    [
+        ("actor = cast(x'61ff' as text)", "its actor is no UTF-8"),
+        ("body = cast(x'ff' as text)", "its body is no UTF-8"),
+        ("body = '{'", "its body is no JSON"),
+        ("body = x'00'", "its body is no text"),
+        ("seq = 'x'", "it stands under 'x', which is no number"),
+    ],
+)
+def test_an_event_that_is_none_is_named_by_everything_that_reads_it_and_hides_no_other(
+    here: Workspace, called: Rows, edit: str, what: str
+):
+    count = len(events(here))
+    victim = next(each for each in events(here) if each["kind"] == "call_intent")
+    tamper(here, f"update audit_events set {edit} where kind = 'call_intent'")
+    number = 0 if "seq" in edit else victim["seq"]
+    named = f"error audit-damaged: audit chain {victim['writer']}, event {number}: {what}"
+    tail = here.run("audit", "tail", "-n", "100")
+    assert (tail.code, named in tail.err, tail.err.count("error ")) == (1, True, 1)
+    assert (len(tail.out.splitlines()), f"DAMAGED: {what}" in tail.out) == (count, True)
+    document = here.run("audit", "tail", "-n", "100", "--format", "json")
+    assert (document.code, len(document.document["events"])) == (1, count)
+    export = here.run("audit", "export", "--out", "audit.jsonl")
+    assert (export.code, named in export.err) == (1, True)
+    assert len((here.folder / "audit.jsonl").read_text("utf-8").splitlines()) == count + 1
+    verify = here.run("audit", "verify", "--format", "json")
+    assert verify.code == 1
+    damages = verify.document["damages"]
+    assert {each["writer"] for each in damages} == {victim["writer"]}
+    assert damages[-1]["what"] == (what if edit != "body = '{'" else "its content was changed")
+
+
+def test_of_many_damaged_events_the_first_are_named_and_the_others_counted(here: Workspace, called: Rows):
+    tamper(
+        here,
+        "with recursive n(i) as (select 1 union all select i + 1 from n where i < 25) insert into audit_events "
+        "select 'bad', i, 'noon', 'contract_drift', 'user:eva', null, '{', 'p', 'd' from n",
+    )
+    export = here.run("audit", "export")
+    assert (export.code, export.err.count("error audit-damaged"), export.err.endswith("and 5 more\n")) == (1, 20, True)
+
+
+def test_a_chain_that_nothing_can_follow_is_named_to_whoever_would_add_to_it(here: Workspace, called: Rows):
+    assert here.run("suspend", "assistant.ops").code == 0
+    tamper(here, "update audit_events set seq = 'x' where writer = 'desk' and seq = 1")
+    ended = here.run("resume", "assistant.ops")
+    assert (ended.code, ended.out) == (1, "")
+    assert "error audit-damaged: audit chain desk: event 'x' has a number that is none" in ended.err
+
+
 def test_a_reader_that_leaves_ends_the_export_quietly(here: Workspace, called: Rows):
     words = f"{sys.executable} -m remit audit export | head -c 1; exit ${{PIPESTATUS[0]}}"
     ended = subprocess.run(

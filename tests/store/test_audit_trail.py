@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from remit.core.audit import AuditEvent, AuditFact, AuditKind, Damage, Head
 from remit.core.audit_review import review
 from remit.core.governance import Suspension, SuspensionTarget
+from remit.errors import StoreError
 from remit.store.chains import CHECKPOINT_EVERY
 from remit.store.journal import Journal
 from tests.store.calls import SECONDS, Site, a_call, intent, site
@@ -104,7 +106,7 @@ def test_an_event_replaced_by_a_connection_without_our_rules_is_found(here: Site
         ),
         pytest.param(
             "UPDATE audit_events SET actor = x'00ff' WHERE seq = 2",
-            Damage(writer="here", seq=2, what="its content was changed"),
+            Damage(writer="here", seq=2, what="its actor is no text"),
             id="changed-into-bytes",
         ),
         pytest.param(
@@ -121,8 +123,18 @@ def test_an_event_replaced_by_a_connection_without_our_rules_is_found(here: Site
         pytest.param(
             "INSERT INTO audit_events SELECT writer, 'x', at, kind, actor, trace_id, body, previous, digest"
             " FROM audit_events WHERE seq = 2",
-            Damage(writer="here", seq=0, what="missing: event 0 follows 4"),
+            Damage(writer="here", seq=5, what="it stands under 'x', which is no number"),
             id="under-a-number-that-is-none",
+        ),
+        pytest.param(
+            "UPDATE audit_events SET seq = 2.5 WHERE seq = 3",
+            Damage(writer="here", seq=3, what="it stands under 2.5, which is no number"),
+            id="under-a-fraction",
+        ),
+        pytest.param(
+            "UPDATE audit_events SET seq = CAST(x'ff' AS TEXT) WHERE seq = 4",
+            Damage(writer="here", seq=4, what="it stands under '\\udcff', which is no number"),
+            id="under-what-is-not-even-text",
         ),
         pytest.param(
             "UPDATE audit_events SET writer = ''",
@@ -136,6 +148,96 @@ def test_what_was_done_to_the_trail_is_named(here: Site, statement: str, found: 
         note(here, journal, "one", "two", "three", "four")
     edited(here, statement)
     assert damages(here) == (found,)
+
+
+@pytest.mark.parametrize("column", ["at", "kind", "actor", "trace_id", "body", "previous", "digest"])
+def test_a_text_that_is_no_utf8_hides_no_other_event_and_is_named(here: Site, column: str) -> None:
+    for writer in ("here", "there"):
+        with here.journal(writer=writer) as journal:
+            note(here, journal, "one", "two", "three")
+    edited(here, f"UPDATE audit_events SET {column} = CAST(x'61ff62' AS TEXT) WHERE writer = 'here' AND seq = 2")
+    found = list(here.governance.audit.audit_events())
+    assert [(event.seq, event.flaw) for event in found if event.writer == "here"] == [
+        (1, None),
+        (2, f"its {column} is no UTF-8"),
+        (3, None),
+    ]
+    assert {event.flaw for event in found if event.writer == "there"} == {None}
+    assert len(list(here.governance.audit.audit_events(limit=100))) == len(found)
+    assert damages(here) == (Damage(writer="here", seq=2, what=f"its {column} is no UTF-8"),)
+
+
+@pytest.mark.parametrize("name", ["CAST(x'61ff' AS TEXT)", "x'61ff'", "CAST(x'ff' AS TEXT)", "x'00'"])
+def test_a_chain_whose_name_is_no_text_hides_no_other_and_is_named(here: Site, name: str) -> None:
+    for writer in ("a", "here", "z"):
+        with here.journal(writer=writer) as journal:
+            note(here, journal, "one", "two")
+    edited(here, f"UPDATE audit_events SET writer = {name} WHERE writer = 'here'")
+    found = review(here.governance.audit.audit_events())
+    assert {chain.writer for chain in found.chains} >= {"a", "z"}
+    (damage,) = (each for each in found.damages if each.writer != "here")
+    assert (damage.seq, damage.what) in {(1, "its writer is no UTF-8"), (1, "its writer is no text")}
+    # The others noted that chain; theirs are sound, and go on.
+    assert [each.seq for each in found.damages if each.writer == "here"] == [3]
+    with here.journal(writer="z") as journal:
+        note(here, journal, "three")
+
+
+@pytest.mark.parametrize(("body", "what"), [("{", "its body is no JSON"), ("[]", "its body is no JSON object")])
+def test_a_body_that_is_no_json_is_named_also_where_its_digest_was_made_to_fit(
+    here: Site, body: str, what: str
+) -> None:
+    with here.journal() as journal:
+        note(here, journal, "one", "two")
+    last = list(here.governance.audit.audit_events())[-1]
+    forged = replace(last, body=body)
+    edited(here, f"UPDATE audit_events SET body = '{body}', digest = '{forged.expected_digest()}' WHERE seq = 2")
+    assert damages(here) == (Damage(writer="here", seq=2, what=what),)
+
+
+# --- writing on --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("edit", "told"),
+    [
+        ("seq = 'x'", "event 'x' has a number that is none"),
+        ("seq = 2.5", "event 2.5 has a number that is none"),
+        ("digest = x'ff'", "event 2 has a digest that is no text"),
+        ("digest = CAST(x'ff' AS TEXT)", "event 2 has a digest that is no text"),
+    ],
+)
+def test_nothing_follows_an_event_that_is_none_and_the_error_names_it(here: Site, edit: str, told: str) -> None:
+    with here.journal() as journal:
+        note(here, journal, "one", "two")
+        edited(here, f"UPDATE audit_events SET {edit} WHERE seq = 2")
+        refused = journal.note(fact(here)).exception(SECONDS)
+    assert isinstance(refused, StoreError)
+    assert (refused.code, refused.place, told in refused.message) == ("audit-damaged", "audit chain here", True)
+    with pytest.raises(StoreError) as opened, here.journal():
+        pass
+    assert (opened.value.code, opened.value.message) == ("audit-damaged", refused.message)
+
+
+@pytest.mark.parametrize("edit", ["seq = 'x'", "digest = x'ff'", "digest = CAST(x'ff' AS TEXT)"])
+def test_a_damaged_chain_stops_no_other_which_notes_nothing_of_it(here: Site, edit: str) -> None:
+    with here.journal(writer="bad") as journal:
+        note(here, journal, "one", "two")
+    edited(here, f"UPDATE audit_events SET {edit} WHERE writer = 'bad' AND seq = 2")
+    with here.journal(writer="good") as journal:
+        note(here, journal, "one")
+    assert checkpoints(here, "good") == []
+    assert [(each.writer, each.seq) for each in damages(here)] == [("bad", 2)]
+
+
+def test_a_checkpoint_that_was_made_unreadable_is_made_anew(here: Site) -> None:
+    for writer in ("a", "b"):
+        with here.journal(writer=writer) as journal:
+            note(here, journal, "one")
+    edited(here, "UPDATE audit_events SET body = '{' WHERE writer = 'b' AND kind = 'checkpoint'")
+    with here.journal(writer="b") as journal:
+        note(here, journal, "two")
+    assert [(each.writer, each.seq) for each in damages(here)] == [("b", 1)]
 
 
 def test_two_events_exchanged_in_place_are_found(here: Site) -> None:

@@ -228,7 +228,9 @@ def test_every_code_of_the_store_is_explained() -> None:
     sources = Path(sys.modules["remit.store"].__path__[0]).glob("*.py")
     text = "".join(path.read_text() for path in sources if path.name != "codes.py")
     raised = set(
-        re.findall(r'"((?:approval|database|server|workspace|text|journal|run|action|state|watcher)-[a-z-]+)"', text)
+        re.findall(
+            r'"((?:approval|audit|database|server|workspace|text|journal|run|action|state|watcher)-[a-z-]+)"', text
+        )
     ) | {
         "approver-refused",
         "no-database",

@@ -5,6 +5,7 @@ event by chain and number. A cut-off tail shows only against a head noted elsewh
 that was exported. Appending and keeping are the store's. Pure.
 """
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,6 +21,7 @@ __all__ = [
     "Damage",
     "Head",
     "chained",
+    "flaw_of",
     "verify",
 ]
 
@@ -71,7 +73,11 @@ class Head:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEvent:
-    """A fact in its place. `at` is UTC ISO text as it is stored, `body` canonical JSON text, digests hex sha256."""
+    """A fact in its place. `at` is UTC ISO text as it is stored, `body` canonical JSON text, digests hex sha256.
+
+    `flaw` is what its reader found that no event of ours has (a text that is none, a number that is none, which `seq` has 0
+    for); None for an event that can be read.
+    """
 
     writer: str
     seq: int
@@ -82,6 +88,7 @@ class AuditEvent:
     body: str
     previous: str
     digest: str
+    flaw: str | None = None
 
     def expected_digest(self) -> str:
         """The digest that its own content gives."""
@@ -119,41 +126,64 @@ class Damage:
     what: str
 
 
+def flaw_of(event: AuditEvent) -> str | None:
+    """Why an event is none that remit wrote, whatever its digests say; None where it can be read as one."""
+    if event.flaw is not None:
+        return event.flaw
+    try:
+        body: object = json.loads(event.body)
+    except (ValueError, RecursionError):
+        return "its body is no JSON"
+    return None if isinstance(body, dict) else "its body is no JSON object"
+
+
 def verify(events: Iterable[AuditEvent], noted: Iterable[Head] = ()) -> tuple[Damage, ...]:
-    """The first damage of every chain; nothing where all is sound.
+    """The first damage of every chain, and its first event that is none where that is another; nothing where all is sound.
 
     `events` come ordered by writer and seq. `noted` are heads known from elsewhere: linking checkpoints and exports; a
     chain that lacks one of them, or has another digest there, was cut or written anew.
     """
     damages: dict[str, Damage] = {}
+    flawed: dict[str, Damage] = {}
     digests: dict[tuple[str, int], str] = {}
-    for damage in _walk(events, digests):
+    for damage, is_flaw in _walk(events, digests):
         damages.setdefault(damage.writer, damage)
+        if is_flaw:
+            flawed.setdefault(damage.writer, damage)
     for head in noted:
         found = digests.get((head.writer, head.seq))
         if found == head.digest or head.writer in damages:
             continue
         what = "missing: the chain was cut before it" if found is None else "not the event that was noted elsewhere"
         damages[head.writer] = Damage(writer=head.writer, seq=head.seq, what=what)
-    return tuple(damages[writer] for writer in sorted(damages))
+    return tuple(each for writer in sorted(damages) for each in _both(damages[writer], flawed.get(writer)))
 
 
-def _walk(events: Iterable[AuditEvent], digests: dict[tuple[str, int], str]) -> Iterator[Damage]:
+def _both(first: Damage, flawed: Damage | None) -> tuple[Damage, ...]:
+    # An event moved out of its place leaves a gap before it: the gap alone would not say where it went.
+    return (first,) if flawed in (None, first) else (first, flawed)
+
+
+def _walk(events: Iterable[AuditEvent], digests: dict[tuple[str, int], str]) -> Iterator[tuple[Damage, bool]]:
     known: dict[str, Head] = {}
     for event in events:
         before = known.get(event.writer, Head(writer=event.writer, seq=0, digest=GENESIS))
         what = _objection(event, before)
         if what is not None:
-            yield Damage(writer=event.writer, seq=min(event.seq, before.seq + 1), what=what)
+            # What stands under no number has its place in the chain all the same.
+            place = min(event.seq or before.seq + 1, before.seq + 1)
+            yield Damage(writer=event.writer, seq=place, what=what), event.flaw is not None
         digests[event.writer, event.seq] = event.digest
         known[event.writer] = Head(writer=event.writer, seq=event.seq, digest=event.digest)
 
 
 def _objection(event: AuditEvent, before: Head) -> str | None:
+    if event.flaw is not None:
+        return event.flaw
     if event.seq != before.seq + 1:
         return f"missing: event {event.seq} follows {before.seq}"
     if event.previous != before.digest:
         return "does not follow the event before it"
     if event.digest != event.expected_digest():
         return "its content was changed"
-    return None
+    return flaw_of(event)

@@ -61,7 +61,7 @@ class _Pass:
     def _look_into(self, event: AuditEvent) -> None:
         if event.kind == AuditKind.CHECKPOINT.value:
             # A checkpoint that was edited would accuse another chain; its own chain shows the edit.
-            if event.digest == event.expected_digest():
+            if event.flaw is None and event.digest == event.expected_digest():
                 self.noted += heads_in(body_of(event))
         elif event.kind == AuditKind.CALL_INTENT.value:
             action = _action_of(event)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal, TypedDict
 
-from remit.core.audit import AuditEvent, Damage, Head
+from remit.core.audit import AuditEvent, Damage, Head, flaw_of
 from remit.core.audit_review import AuditReview, Chain, body_of
 from remit.core.canonical import Json
 from remit.render.escape import escape_json, escape_terminal, harmless_json, well_formed
@@ -240,6 +240,8 @@ def _place(event: AuditEvent) -> str:
 
 
 def _about(event: AuditEvent) -> str:
+    if (flaw := flaw_of(event)) is not None:
+        return f"DAMAGED: {escape_terminal(flaw)}"
     body = body_of(event)
     known = [(label, body[key]) for key, label in _LABELS.items() if key in body]
     told = [f"{escape_terminal(key)}={_value(value)}" for key, value in known or body.items() if value is not None]

@@ -5,19 +5,36 @@ except calls, which are somebody else's business. Nothing here judges a chain; `
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, delete, exists, func, select, true
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    LargeBinary,
+    RowMapping,
+    Select,
+    Text,
+    cast,
+    delete,
+    exists,
+    func,
+    literal,
+    select,
+    true,
+)
+from sqlalchemy.types import NullType
 
 from remit.core.audit import AuditEvent, Head
 from remit.core.events import Direction, EventKind, ProtocolEvent
 from remit.store.access import Access
-from remit.store.chains import heads_of
+from remit.store.chains import Newest, newest_of_each
 from remit.store.reading import readable
 from remit.store.runtime_tables import audit_events, protocol_events, trace_links
-from remit.store.session import session_of
-from remit.store.texts import time_from, time_text
+from remit.store.session import driver_of, session_of
+from remit.store.sqlite import as_they_are
+from remit.store.texts import encodes, shortened, time_from, time_text
 
 __all__ = ["AuditArchive", "TraceArchive"]
 
@@ -33,18 +50,22 @@ class AuditArchive:
         self._access = access
 
     def audit_events(self, *, limit: int | None = None, trace_id: str | None = None) -> Iterator[AuditEvent]:
-        """Events by writer and number, read page by page; with `limit` the newest, oldest of them first by time."""
+        """Events by writer and number, read page by page; with `limit` the newest, oldest of them first by time.
+
+        A row that somebody made unreadable is an event too, with its `flaw`.
+        """
         return self._every(trace_id) if limit is None else iter(self._newest(max(limit, 0), trace_id))
 
     def audit_heads(self) -> tuple[Head, ...]:
         """The newest event of every chain, by writer."""
-        return self._access.read(_heads)
+        found = self._access.read(_newest_of_each)
+        return tuple(head for newest in found if (head := newest.head()) is not None)
 
     def _every(self, trace_id: str | None) -> Iterator[AuditEvent]:
         # Up to the heads of one moment: a checkpoint read later would note events of a chain that was read before.
-        for head in self.audit_heads():
-            after = _BEFORE_ALL
-            while page := self._access.read(_page(head, after, trace_id)):
+        for newest in self._access.read(_newest_of_each):
+            after: object = _BEFORE_ALL
+            while page := self._access.read(_page(newest, after, trace_id)):
                 yield from (_audit_event(row) for row in page)
                 after = page[-1]["seq"]
 
@@ -52,32 +73,49 @@ class AuditArchive:
         def newest(connection: Connection) -> list[AuditEvent]:
             # The newest of each chain by its key; ordering all chains by time would sort every event there is.
             found: list[AuditEvent] = []
-            for head in _heads(connection):
-                mine = _AUDIT.writer == head.writer
+            for each in _newest_of_each(connection):
+                mine = _AUDIT.writer == _value(each.writer)
                 query = select(audit_events).where(mine, _traced(trace_id)).order_by(_AUDIT.seq.desc()).limit(limit)
-                found += [_audit_event(row) for row in connection.execute(query).mappings()]
+                found += [_audit_event(row) for row in _rows(connection, query)]
             found.sort(key=lambda event: (event.at, event.writer, event.seq))
             return found[max(len(found) - limit, 0) :]
 
         return self._access.read(newest)
 
 
-def _heads(connection: Connection) -> tuple[Head, ...]:
+def _newest_of_each(connection: Connection) -> Sequence[Newest]:
     session = session_of(connection)
     try:
-        return heads_of(session)
+        return newest_of_each(session)
     finally:
         session.close()
 
 
-def _page(head: Head, after: int, trace_id: str | None) -> Callable[[Connection], Sequence[RowMapping]]:
+def _page(newest: Newest, after: object, trace_id: str | None) -> Callable[[Connection], Sequence[RowMapping]]:
     query = (
         select(audit_events)
-        .where(_AUDIT.writer == head.writer, _AUDIT.seq > after, _AUDIT.seq <= head.seq, _traced(trace_id))
+        .where(
+            _AUDIT.writer == _value(newest.writer),
+            _AUDIT.seq > _value(after),
+            _AUDIT.seq <= _value(newest.seq),
+            _traced(trace_id),
+        )
         .order_by(_AUDIT.seq)
         .limit(_PAGE)
     )
-    return lambda connection: connection.execute(query).mappings().all()
+    return lambda connection: list(_rows(connection, query))
+
+
+def _rows(connection: Connection, query: Select[Any]) -> Iterator[RowMapping]:
+    with as_they_are(driver_of(connection)), connection.execute(query) as result:
+        yield from result.mappings()
+
+
+def _value(value: object) -> ColumnElement[Any]:
+    """A part of a key as it was read, to be compared with: of any type, and a text that is no UTF-8 by its bytes."""
+    if isinstance(value, str) and not encodes(value):
+        return cast(literal(value.encode("utf-8", "surrogateescape"), LargeBinary), Text)
+    return literal(value, NullType())
 
 
 def _traced(trace_id: str | None) -> ColumnElement[bool]:
@@ -85,11 +123,28 @@ def _traced(trace_id: str | None) -> ColumnElement[bool]:
 
 
 def _audit_event(row: RowMapping) -> AuditEvent:
-    # SQLite lets an editor put bytes into a text column; verify must be able to hash that, and to say where it is.
-    texts = {name: value if value is None else str(value) for name, value in row.items() if name != "seq"}
-    # A number that is none has no place in a chain, which 0 is as well.
-    seq = row["seq"] if isinstance(row["seq"], int) else 0
-    return AuditEvent(seq=seq, **texts)  # pyright: ignore[reportArgumentType] (NULL stands in trace_id only)
+    seq, texts = row["seq"], {name: value for name, value in row.items() if name != "seq"}
+    # Every event must have its place, whatever it holds: verify is to name it.
+    shown = {
+        name: value if value is None or isinstance(value, str) else shortened(value) for name, value in texts.items()
+    }
+    return AuditEvent(
+        seq=seq if isinstance(seq, int) else 0,
+        flaw=_flaw(seq, texts),
+        **shown,  # pyright: ignore[reportArgumentType] (NULL stands in trace_id only)
+    )
+
+
+def _flaw(seq: object, texts: Mapping[str, object]) -> str | None:
+    if not isinstance(seq, int):
+        return f"it stands under {shortened(seq)}, which is no number"
+    for name, value in texts.items():
+        if not isinstance(value, str):
+            if value is not None:
+                return f"its {name} is no text"
+        elif not encodes(value):
+            return f"its {name} is no UTF-8"
+    return None
 
 
 class TraceArchive:

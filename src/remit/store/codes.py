@@ -24,6 +24,11 @@ CODES: Mapping[str, Explanation] = {
         "A human's approval is worth something only where requester and approver differ. Exit code 3.",
         "Have another person approve it, under their own account.",
     ),
+    "audit-damaged": Explanation(
+        "An event of the audit trail is none that remit wrote: its number, a text of it or its body is not what it must be.",
+        "Somebody wrote to the database outside of remit, or the disk lost something. No event can follow one without a number.",
+        "See all that is damaged with `remit audit verify`. Mend that row, or restore the database from a backup.",
+    ),
     "database-constraint": Explanation(
         "A row would break a rule of the database, so the whole transaction was rolled back.",
         "The rules keep every attachment together with its function; a plan never asks for such a row.",

@@ -14,7 +14,9 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.expression import ClauseElement, Executable
 
-__all__ = ["Row", "Session", "Statement", "inserting", "session_of", "word"]
+from remit.store.sqlite import as_they_are
+
+__all__ = ["Row", "Session", "Statement", "driver_of", "inserting", "session_of", "word"]
 
 _ROWS_AT_ONCE = (32, 16, 8, 4, 2, 1)
 """32 rows of any table here stay under the 999 parameters that every SQLite takes."""
@@ -90,6 +92,7 @@ class Session:
 
     def __init__(self, driver: DBAPIConnection, dialect: Dialect):
         self._dialect = dialect
+        self._driver = driver
         self._cursor = driver.cursor()
 
     def run(self, statement: Statement, values: Mapping[str, Any]) -> int:
@@ -121,6 +124,11 @@ class Session:
         self._cursor.execute(compiled.text, compiled.parameters(values))
         return cast("Sequence[Row]", self._cursor.fetchall())
 
+    def rows_as_they_are(self, statement: Statement, values: Mapping[str, Any]) -> Sequence[Row]:
+        """Every row of a query whose rows somebody may have edited: texts that are no UTF-8 have surrogates in them."""
+        with as_they_are(self._driver):
+            return self.rows(statement, values)
+
     def row(self, statement: Statement, values: Mapping[str, Any]) -> Row | None:
         """The first row of a query, None where there is none."""
         found = self.rows(statement, values)
@@ -137,5 +145,9 @@ class Session:
 
 def session_of(connection: Connection) -> Session:
     """A session inside the transaction that a SQLAlchemy connection has begun."""
-    driver = connection.connection.driver_connection
-    return Session(cast("DBAPIConnection", driver), connection.dialect)
+    return Session(driver_of(connection), connection.dialect)
+
+
+def driver_of(connection: Connection) -> DBAPIConnection:
+    """The driver's own connection under a SQLAlchemy one."""
+    return cast("DBAPIConnection", connection.connection.driver_connection)

@@ -10,8 +10,8 @@ import os
 import sqlite3
 import stat
 import time
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Generator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar, cast
 from urllib.parse import quote
@@ -24,7 +24,7 @@ from sqlalchemy.pool import NullPool
 from remit.errors import DatabaseUnusable, NoDatabase, RemitError, WorkspaceBusy
 from remit.store.faults import is_busy
 
-__all__ = ["SqliteFile", "begin_writing", "check_file"]
+__all__ = ["SqliteFile", "as_they_are", "begin_writing", "check_file"]
 
 Result = TypeVar("Result")
 
@@ -235,3 +235,21 @@ def _begun(driver: sqlite3.Connection) -> bool:
             raise
         return False
     return True
+
+
+@contextmanager
+def as_they_are(driver: DBAPIConnection) -> Generator[None]:
+    """While inside, a text that is no UTF-8 is read with a lone surrogate for each wrong byte, where it would be an error.
+
+    For rows that say themselves whether somebody edited them: one bad text must not hide the others.
+    """
+    connection = cast("sqlite3.Connection", driver)
+    connection.text_factory = _with_surrogates
+    try:
+        yield
+    finally:
+        connection.text_factory = str
+
+
+def _with_surrogates(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")

@@ -7,8 +7,20 @@ from typing import cast
 from remit.core.canonical import Json
 from remit.store.faults import unstorable
 
-__all__ = ["any_json", "ascii_json", "json_list", "json_text", "require_storable", "time_from", "time_text"]
+__all__ = [
+    "any_json",
+    "ascii_json",
+    "encodes",
+    "json_list",
+    "json_text",
+    "require_storable",
+    "shortened",
+    "time_from",
+    "time_text",
+]
 
+
+_QUOTED = 40
 
 # json.dumps makes an encoder anew each time, which costs as much as encoding a small object.
 _STRICT = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, allow_nan=False)
@@ -35,16 +47,23 @@ def require_storable(*texts: str | None, place: str) -> None:
     if together.isascii() and "\0" not in together:
         return
     for text in texts:
-        if text is not None and ("\0" in text or not _encodes(text)):
+        if text is not None and ("\0" in text or not encodes(text)):
             raise unstorable(place)
 
 
-def _encodes(text: str) -> bool:
+def encodes(text: str) -> bool:
+    """Whether a text has bytes in UTF-8; one with a lone surrogate has none."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
         return False
     return True
+
+
+def shortened(value: object) -> str:
+    """A value that stands where it should not, as an error may quote it: in ASCII, at most 40 characters."""
+    text = ascii(value)
+    return text if len(text) <= _QUOTED else f"{text[:_QUOTED]}..."
 
 
 def ascii_json(value: Json) -> str:
