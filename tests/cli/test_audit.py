@@ -4,6 +4,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+import tracemalloc
 from contextlib import closing
 
 import pytest
@@ -97,6 +98,26 @@ def test_an_export_goes_into_a_file_of_the_owner_alone(here: Workspace, called: 
     assert (ended.code, ended.out, file.stat().st_mode & 0o777) == (0, "", 0o600)
     assert file.read_text("utf-8") == here.run("audit", "export").out
     assert here.run("audit", "export", "--out", "no/such/folder/x").code == 1
+
+
+def test_an_export_is_never_in_memory_whole(here: Workspace, called: Rows):
+    rows, size = 1_500, 20_000
+    tamper(
+        here,
+        f"with recursive n(i) as (select 1 union all select i + 1 from n where i < {rows}) insert into audit_events "
+        "select 'long', i, '2026-11-30T12:00:00.000000+00:00', 'contract_drift', 'user:eva', null, "
+        f"'{{\"a\":\"' || hex(zeroblob({size} / 2)) || '\"}}', 'p', 'd' from n",
+    )
+    tracemalloc.start()
+    try:
+        ended = here.run("audit", "export", "--out", "audit.jsonl")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    written = (here.folder / "audit.jsonl").stat().st_size
+    assert ended.code == 0
+    assert written > rows * size
+    assert peak < written
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from remit.config.loader import Loaded, Rejected, load
 from remit.core.live import Unreachable, UnreachableReason
 from remit.core.operations import Detach
 from remit.errors import DatabaseUnusable, OutputUnwritable
-from remit.reconcile.whole_file import write_whole
+from remit.reconcile.whole_file import write_pieces, write_whole
 from remit.store.sqlite import SqliteFile
 from remit.store.store import DatabaseStore
 from tests.cli.workspace import Workspace, clean_environment, tool
@@ -170,6 +170,17 @@ def test_a_file_that_cannot_be_written_whole_is_an_error_and_leaves_nothing(tmp_
             write_whole(path, "text", replace=replace)
     assert [path.name for path in tmp_path.rglob("*")] == ["folder"]
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+
+
+def test_a_text_that_fails_while_it_is_made_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) -> None:
+    def pieces() -> Iterator[str]:
+        yield "half of it\n" * 100_000
+        raise DatabaseUnusable("gone")
+
+    (tmp_path / "audit.jsonl").write_text("old", "utf-8")
+    with pytest.raises(DatabaseUnusable):
+        write_pieces(tmp_path / "audit.jsonl", pieces())
+    assert contents(tmp_path) == {"audit.jsonl": b"old"}
 
 
 def test_a_file_that_somebody_made_meanwhile_is_not_overwritten_where_that_was_asked(tmp_path: Path) -> None:

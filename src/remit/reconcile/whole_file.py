@@ -5,13 +5,13 @@ Decides how a file comes into being; its callers decide what is in it.
 
 import os
 import stat
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 
 from remit.errors import OutputUnwritable
 
-__all__ = ["write_whole", "writing"]
+__all__ = ["write_pieces", "write_whole", "writing"]
 
 
 def write_whole(path: Path, text: str, *, mode: int = 0o600, replace: bool = True) -> None:
@@ -19,6 +19,11 @@ def write_whole(path: Path, text: str, *, mode: int = 0o600, replace: bool = Tru
 
     Raises OutputUnwritable, also where `replace` is false and somebody made the file meanwhile; then nothing was changed.
     """
+    write_pieces(path, (text,), mode=mode, replace=replace)
+
+
+def write_pieces(path: Path, pieces: Iterable[str], *, mode: int = 0o600, replace: bool = True) -> None:
+    """The same for a text that is made while it is written. What making it raises leaves the old file, too."""
     # Two writers of one path must not share a name, or one publishes what the other is in the middle of.
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     with writing(path):
@@ -26,7 +31,7 @@ def write_whole(path: Path, text: str, *, mode: int = 0o600, replace: bool = Tru
         partial.unlink(missing_ok=True)
         try:
             with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as file:
-                file.write(text)
+                file.writelines(pieces)
                 file.flush()
                 os.fsync(file.fileno())
             if replace:

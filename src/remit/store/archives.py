@@ -39,6 +39,8 @@ from remit.store.texts import encodes, shortened, time_from, time_text
 __all__ = ["AuditArchive", "TraceArchive"]
 
 _PAGE = 5000
+_PAGE_CHARACTERS = 8 * 1024 * 1024
+"""What ends a page before it has all its rows: an event may hold the arguments of a call."""
 _BEFORE_ALL = -(2**63)
 _EVENT, _AUDIT = protocol_events.c, audit_events.c
 
@@ -103,7 +105,17 @@ def _page(newest: Newest, after: object, trace_id: str | None) -> Callable[[Conn
         .order_by(_AUDIT.seq)
         .limit(_PAGE)
     )
-    return lambda connection: list(_rows(connection, query))
+
+    def page(connection: Connection) -> Sequence[RowMapping]:
+        rows, left = list[RowMapping](), _PAGE_CHARACTERS
+        for row in _rows(connection, query):
+            rows.append(row)
+            left -= len(row["body"])
+            if left <= 0:
+                break
+        return rows
+
+    return page
 
 
 def _rows(connection: Connection, query: Select[Any]) -> Iterator[RowMapping]:

@@ -112,9 +112,9 @@ def export(*, out: Path | None, config: FileSet) -> None:
         for piece in pieces:
             reading.terminal.result(piece)
     else:
-        from remit.reconcile.whole_file import write_whole
+        from remit.reconcile.whole_file import write_pieces
 
-        write_whole(out, "".join(pieces))
+        write_pieces(out, pieces)
         reading.terminal.note(f"exported to {out}")
     flaws.end(reading)
 
