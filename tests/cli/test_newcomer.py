@@ -139,3 +139,18 @@ def test_the_tables_of_the_readme_name_the_flags_that_there_are():
         there |= {each.opts[0] for each in command.params if isinstance(each, click.Option)}
 
     assert listed == there
+
+
+@pytest.mark.parametrize("arguments", [("db", "upgrade"), ("apply", "--auto-approve", "--create-db")])
+def test_whatever_makes_the_embedded_database_keeps_it_out_of_version_control(
+    here: Workspace, arguments: tuple[str, ...]
+):
+    here.write("version: 1\nworkspace: demo\n")
+    assert here.run(*arguments).code == 0
+    assert (here.folder / ".remit" / ".gitignore").read_text("utf-8") == "*\n"
+
+
+def test_a_database_that_was_named_gets_no_file_beside_it(here: Workspace):
+    here.write("version: 1\nworkspace: demo\n")
+    assert here.run("db", "upgrade", REMIT_DATABASE_URL="sqlite:///shared/remit.db").code == 0
+    assert [each.name for each in (here.folder / "shared").iterdir()] == ["remit.db"]

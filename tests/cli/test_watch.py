@@ -235,6 +235,7 @@ def test_fault_f4_a_stopped_watch_that_wakes_after_its_lease_applies_nothing_and
         (("--no-watch-files",), 64, "--interval"),
         (("--poll", "nan"), 64, "no number of seconds"),
         (("--interval", "0"), 64, "0"),
+        (("--interval", "nan"), 64, "no number of seconds"),
         (("--env", "prod"), 64, "no environment is called 'prod'"),
     ],
 )

@@ -132,9 +132,9 @@ def split_acceptance(_context: click.Context, _parameter: click.Parameter, value
     return values
 
 
-def finite(_context: click.Context, _parameter: click.Parameter, value: float) -> float:
+def finite(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
     """Refuse NaN, which is in every range and which no deadline ever reaches. Raises click.BadParameter."""
-    if not math.isfinite(value):
+    if value is not None and not math.isfinite(value):
         raise click.BadParameter(f"{value} is no number of seconds")
     return value
 

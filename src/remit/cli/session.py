@@ -124,7 +124,7 @@ class Session:
             raise NoDatabase(
                 "there is no database",
                 place=str(self.database),
-                hint="create it with `remit init`, `remit db upgrade` or --create-db, or set REMIT_DATABASE_URL to the right one",
+                hint="create it with `remit db upgrade` or --create-db, or set REMIT_DATABASE_URL to the right one",
             )
         return self.store
 

@@ -45,12 +45,15 @@ def open_store(location: Location, *, new_id: Callable[[], str], clock: Callable
 def create_or_upgrade(location: Location) -> UpgradeOutcome:
     """Make the database where there is none, with the folder it is in; else bring its schema up to this remit's.
 
-    The file gets mode 0600, its folder, if it is new, 0700. An empty, damaged or foreign file is refused as it is by
-    `open_store`, never recreated. Raises StoreError.
+    The file gets mode 0600, its folder, if it is new, 0700. The folder of an embedded one stands in a checkout, so it
+    keeps itself out of version control. An empty, damaged or foreign file is refused as it is by `open_store`, never
+    recreated. Raises StoreError.
     """
     path = location.path
     with translated(str(path)):
         if not exists(location) and _create(path):
+            if location.embedded:
+                _ignore(path.parent)
             return UpgradeOutcome.CREATED
         # Looked at without a trace first: opening for writing alone puts a stranger's file into WAL mode for good.
         missing = SqliteFile(path).read(lambda connection: needs_upgrade(connection, str(path)))
@@ -72,6 +75,12 @@ def _create(path: Path) -> bool:
     finally:
         for suffix in ("", "-wal", "-shm", "-journal"):
             unfinished.with_name(unfinished.name + suffix).unlink(missing_ok=True)
+
+
+def _ignore(folder: Path) -> None:
+    # Where this fails the database is there all the same, and only shows up in a `git status`.
+    with contextlib.suppress(OSError), (folder / ".gitignore").open("x", encoding="utf-8") as file:
+        file.write("*\n")
 
 
 def _publish(unfinished: Path, path: Path) -> bool:

@@ -16,9 +16,13 @@ _SUPPORTED = "remit works on SQLite: sqlite:///PATH (relative) or sqlite:////PAT
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A SQLite database file. `str()` is what a message shows: the path, never a URL."""
+    """A SQLite database file. `str()` is what a message shows: the path, never a URL.
+
+    `embedded` is whether it is the one beside the configuration, which nobody named.
+    """
 
     path: Path
+    embedded: bool = False
 
     @classmethod
     def parse(cls, url: str | None, *, default: Path) -> "Location":
@@ -28,7 +32,7 @@ class Location:
         Raises StoreError `database-unsupported` for every other URL; the text names the scheme only.
         """
         if not url:
-            return cls(default)
+            return cls(default, embedded=True)
         scheme, separator, rest = url.partition("://")
         if not separator:
             raise _unsupported("the database URL has no scheme")

@@ -31,10 +31,6 @@ from remit.runtime.run import Run
 __all__ = ["command"]
 
 
-def _finite(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
-    return None if value is None else finite(context, parameter, value)
-
-
 @click.command(name="call")
 @click.argument("assistant")
 @click.argument("tool")
@@ -50,7 +46,7 @@ def _finite(context: click.Context, parameter: click.Parameter, value: float | N
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
-    callback=_finite,
+    callback=finite,
     metavar="SECONDS",
     help="A tighter limit than the server's own.",
 )

@@ -37,7 +37,7 @@ __all__ = ["command"]
 def command(*, config: Path, scan: bool, sources: tuple[Path, ...]) -> None:
     """Write a commented mcp.yaml, schemas/mcp.schema.json beside it, and create the database.
 
-    Overwrites no configuration. The database stays out of version control: .remit/ gets a .gitignore of its own.
+    Overwrites no configuration. The database stays out of version control, by a .gitignore of its own.
     """
     terminal = Terminal.of(colour=False)
     if scan:
@@ -55,7 +55,6 @@ def command(*, config: Path, scan: bool, sources: tuple[Path, ...]) -> None:
         schema.parent.mkdir(parents=True, exist_ok=True)
     write_whole(schema, json.dumps(mcp_schema(), indent=2) + "\n", mode=0o666)
     outcome = database.create_or_upgrade()
-    _ignore(folder / ".remit")
     # Last, as a file that is there stops the next `init`: one that was cut off can be run again.
     write_whole(config, text, mode=0o666, replace=False)
     flag = file_flag(FileSet(main=config))
@@ -98,9 +97,3 @@ def _scan(terminal: Terminal) -> None:
     terminal.note(
         "nothing was written; --write adds the servers to mcp.yaml, `remit init --from FILE` begins one with them"
     )
-
-
-def _ignore(folder: Path) -> None:
-    ignore = folder / ".gitignore"
-    if folder.is_dir() and not ignore.exists():
-        write_whole(ignore, "*\n", mode=0o666)

@@ -49,6 +49,7 @@ _DAY = 24 * 3600.0
 @click.option(
     "--interval",
     type=click.FloatRange(min=0.1, max=_DAY),
+    callback=finite,
     metavar="SECONDS",
     help="List every server and plan this often, whatever happens in between: a controller.",
 )
@@ -107,7 +108,7 @@ def _require_database(host: "Host", config: FileSet, *, applies: bool, create_db
         raise NoDatabase(
             "there is no database",
             place=str(database),
-            hint="create it with `remit init`, `remit db upgrade` or --create-db, or set REMIT_DATABASE_URL to the right one",
+            hint="create it with `remit db upgrade` or --create-db, or set REMIT_DATABASE_URL to the right one",
         )
     database.create_or_upgrade()
 
