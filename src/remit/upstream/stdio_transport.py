@@ -51,9 +51,14 @@ Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], "StdinSid
 
 
 class StdinSide:
-    """The child's stdin, written to by whoever has a message: a line is handed over whole, so no task needs to pass it on."""
+    """The child's stdin, written to by whoever has a message: a line is handed over whole, so no task needs to pass it on.
+
+    One line at a time: where the child does not read, only one waits in the buffer, and where the pipe breaks it is this one
+    that was not taken. A line that others were behind could have been read in full by then.
+    """
 
     def __init__(self) -> None:
+        self._turn = asyncio.Lock()
         self._writer: asyncio.StreamWriter | None = None
         self._is_closed = False
 
@@ -66,17 +71,18 @@ class StdinSide:
 
         A pipe that breaks ends nothing but this: the watcher sees the death, and stdout may still hold an answer.
         """
-        writer = self._writer
-        if self._is_closed or writer is None:
-            raise anyio.ClosedResourceError
-        if writer.is_closing():
-            raise anyio.BrokenResourceError
-        text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
-        writer.write(text.encode("utf-8", "replace") + b"\n")
-        try:
-            await writer.drain()
-        except ConnectionError:
-            raise anyio.BrokenResourceError from None
+        line = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode("utf-8", "replace") + b"\n"
+        async with self._turn:
+            writer = self._writer
+            if self._is_closed or writer is None:
+                raise anyio.ClosedResourceError
+            if writer.is_closing():
+                raise anyio.BrokenResourceError
+            writer.write(line)
+            try:
+                await writer.drain()
+            except ConnectionError:
+                raise anyio.BrokenResourceError from None
 
     def close(self) -> None:
         """Take no message any more."""
