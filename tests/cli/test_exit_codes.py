@@ -1,4 +1,4 @@
-"""Exit codes as a shell sees them: one process for each code, and one for each pair of which the graver wins."""
+"""Exit codes: each as a shell sees it, from a process, and for each pair the graver one, from the command in this process."""
 
 import json
 import sqlite3
@@ -73,46 +73,46 @@ def test_0_nothing_to_do(applied: Workspace):
 
 def test_1_a_file_that_does_not_hold(applied: Workspace):
     break_config(applied)
-    assert [applied.process(each).code for each in ("validate", "plan", "status")] == [1, 1, 1]
+    assert [applied.process("validate").code, *(applied.run(each).code for each in ("plan", "status"))] == [1, 1, 1]
 
 
 def test_2_changes_only_where_it_was_asked_for(applied: Workspace):
     applied.write(CONFIG.replace("[a, b, c, d, e]", "[a, b, c, d]"))
-    assert (applied.process("plan", "--detailed-exitcode").code, applied.process("plan").code) == (2, 0)
+    assert (applied.run("plan", "--detailed-exitcode").code, applied.run("plan").code) == (2, 0)
 
 
 def test_2_a_held_live_change_is_a_change_and_no_error(applied: Workspace):
     applied.serve("issues", *(tool(name, "Changed.") for name in NAMES))
-    assert (applied.process("plan", "--detailed-exitcode").code, applied.process("plan").code) == (2, 0)
+    assert (applied.process("plan", "--detailed-exitcode").code, applied.run("plan").code) == (2, 0)
 
 
 def test_3_a_safeguard_refuses_and_its_exact_number_lets_through(applied: Workspace):
     take_too_much(applied)
-    refused = applied.process(*APPLY)
+    refused = applied.run(*APPLY)
     assert (refused.code, "--allow-detach 4" in refused.out + refused.err) == (3, True)
-    assert [applied.process(*APPLY, "--allow-detach", n).code for n in ("3", "5", "4")] == [3, 3, 0]
+    assert [applied.run(*APPLY, "--allow-detach", n).code for n in ("3", "5", "4")] == [3, 3, 0]
 
 
 def test_3_a_held_file_operation(applied: Workspace):
     hold_file_operation(applied)
-    assert (applied.process("plan").code, applied.process(*APPLY).code) == (3, 3)
+    assert (applied.run("plan").code, applied.process(*APPLY).code) == (3, 3)
 
 
 def test_4_a_server_that_was_not_listed(applied: Workspace):
     applied.serve("issues", **DEAD)
-    assert (applied.process("plan").code, applied.process(*APPLY).code) == (4, 4)
+    assert (applied.run("plan").code, applied.process(*APPLY).code) == (4, 4)
 
 
 def test_4_a_selection_that_stays_unresolved(applied: Workspace):
     applied.write(CONFIG.replace("[a, b", "[a, bb, b"))
-    ended = applied.process("plan")
+    ended = applied.run("plan")
     assert (ended.code, "tool-not-advertised" in ended.out) == (4, True)
 
 
 def test_4_require_complete_does_nothing_at_all(applied: Workspace):
     applied.serve("issues", **DEAD)
     applied.write(CONFIG.replace("side_effecting: false", "side_effecting: false, required_permission: x"))
-    assert applied.process(*APPLY, "--require-complete").code == 4
+    assert applied.run(*APPLY, "--require-complete").code == 4
     assert applied.plan().done == {"set_envelope": 5, "problems": 1, "deferred": 5}
 
 
@@ -125,7 +125,7 @@ def test_5_a_saved_plan_that_no_longer_comes_out(applied: Workspace):
 def test_5_an_approved_digest_that_is_another_one(applied: Workspace):
     take_too_much(applied)
     digest = "sha256:" + "0" * 64
-    assert applied.process("apply", "--allow-detach", "4", "--approve-digest", digest).code == 5
+    assert applied.run("apply", "--allow-detach", "4", "--approve-digest", digest).code == 5
 
 
 def test_6_somebody_else_is_applying(applied: Workspace):
@@ -133,7 +133,7 @@ def test_6_somebody_else_is_applying(applied: Workspace):
     with busy(applied):
         ended = applied.process(*APPLY)
     assert (ended.code, "workspace-busy" in ended.err) == (6, True)
-    assert applied.process(*APPLY).code == 0
+    assert applied.run(*APPLY).code == 0
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_6_somebody_else_is_applying(applied: Workspace):
     ids=" ".join,
 )
 def test_64_a_command_line_that_cannot_be_meant(applied: Workspace, arguments: tuple[str, ...]):
-    ended = applied.process(*arguments)
+    ended = applied.run(*arguments)
     assert (ended.code, ended.out) == (64, "")
     assert ended.err
 
@@ -178,32 +178,32 @@ def test_64_a_server_that_is_none_names_the_near_one_or_all(applied: Workspace, 
 def test_1_before_5(applied: Workspace):
     save_then_make_stale(applied)
     break_config(applied)
-    assert applied.process("apply", "p.json").code == 1
+    assert applied.run("apply", "p.json").code == 1
 
 
 def test_1_before_6(applied: Workspace):
     break_config(applied)
     with busy(applied):
-        assert applied.process(*APPLY).code == 1
+        assert applied.run(*APPLY).code == 1
 
 
 def test_1_before_3_and_4_and_2(applied: Workspace):
     take_too_much(applied)
     applied.serve("issues", **DEAD)
     break_config(applied)
-    assert applied.process("plan", "--detailed-exitcode").code == 1
+    assert applied.run("plan", "--detailed-exitcode").code == 1
 
 
 def test_5_before_6(applied: Workspace):
     save_then_make_stale(applied)
     with busy(applied):
-        assert applied.process("apply", "p.json", "--lock-timeout", "0.2").code == 5
+        assert applied.run("apply", "p.json", "--lock-timeout", "0.2").code == 5
 
 
 def test_5_before_3(applied: Workspace):
     save_then_make_stale(applied)
     take_too_much(applied)
-    assert applied.process("apply", "p.json").code == 5
+    assert applied.run("apply", "p.json").code == 5
 
 
 def test_5_before_4(applied: Workspace):
@@ -211,52 +211,52 @@ def test_5_before_4(applied: Workspace):
     applied.serve("issues", *map(tool, (*NAMES, "f")))
     assert applied.run("plan", "--out", "p.json").code == 0
     applied.serve("issues", **DEAD)
-    assert applied.process("apply", "p.json").code == 5
+    assert applied.run("apply", "p.json").code == 5
 
 
 def test_5_before_2(applied: Workspace):
     save_then_make_stale(applied)
-    assert applied.process("apply", "p.json", "--detailed-exitcode").code == 5
+    assert applied.run("apply", "p.json", "--detailed-exitcode").code == 5
 
 
 def test_6_before_3(applied: Workspace):
     hold_file_operation(applied)
     with busy(applied):
-        assert applied.process(*APPLY).code == 6
+        assert applied.run(*APPLY).code == 6
 
 
 def test_6_before_4(applied: Workspace):
     applied.serve("issues", **DEAD)
     with busy(applied):
-        assert applied.process(*APPLY).code == 6
+        assert applied.run(*APPLY).code == 6
 
 
 def test_6_before_2(applied: Workspace):
     applied.write(CONFIG.replace("[a, b, c, d, e]", "[a, b, c, d]"))
     with busy(applied):
-        assert applied.process(*APPLY, "--detailed-exitcode").code == 6
+        assert applied.run(*APPLY, "--detailed-exitcode").code == 6
 
 
 def test_3_before_4(applied: Workspace):
     take_too_much(applied)
     applied.serve("issues", **DEAD)
-    assert applied.process("plan").code == 3
+    assert applied.run("plan").code == 3
 
 
 def test_3_before_2(applied: Workspace):
     take_too_much(applied)
-    assert applied.process("plan", "--detailed-exitcode").code == 3
+    assert applied.run("plan", "--detailed-exitcode").code == 3
 
 
 def test_4_before_2(applied: Workspace):
     applied.write(CONFIG.replace("[a, b, c, d, e]", "[a, b, c, d]"))
     applied.serve("issues", **DEAD)
-    assert applied.process("plan", "--detailed-exitcode").code == 4
+    assert applied.run("plan", "--detailed-exitcode").code == 4
 
 
 def test_2_before_0_after_an_apply_that_changed_something(applied: Workspace):
     applied.write(CONFIG.replace("[a, b, c, d, e]", "[a, b, c, d]"))
-    assert [applied.process(*APPLY, "--detailed-exitcode").code for _ in range(2)] == [2, 0]
+    assert [applied.run(*APPLY, "--detailed-exitcode").code for _ in range(2)] == [2, 0]
 
 
 def test_usage_before_everything(applied: Workspace):
@@ -267,8 +267,8 @@ def test_usage_before_everything(applied: Workspace):
 def test_what_ended_with_an_error_changed_nothing(applied: Workspace):
     before = json.dumps(applied.run("status", "--format", "json").document["applies"])
     save_then_make_stale(applied)
-    applied.process("apply", "p.json")
+    applied.run("apply", "p.json")
     break_config(applied)
-    applied.process(*APPLY)
+    applied.run(*APPLY)
     applied.write(CONFIG)
     assert json.dumps(applied.run("status", "--format", "json").document["applies"]) == before
