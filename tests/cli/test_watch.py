@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.cli.documents import assert_fits
-from tests.cli.workspace import Workspace, clean_environment, tool
+from tests.cli.workspace import Workspace, measured_environment, tool
 from tests.upstream.support import alive
 
 pytestmark = pytest.mark.slow
@@ -46,7 +46,7 @@ class Watching:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "remit", "watch", *arguments],
             cwd=here.folder,
-            env=clean_environment(),
+            env=measured_environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=self._stderr,
@@ -253,7 +253,7 @@ def test_on_a_terminal_a_panel_shows_servers_and_the_last_plan(folder: Workspace
     process = subprocess.Popen(
         [sys.executable, "-m", "remit", "watch"],
         cwd=folder.folder,
-        env={**clean_environment(), "TERM": "xterm-256color", "COLUMNS": "120", "LINES": "50"},
+        env={**measured_environment(), "TERM": "xterm-256color", "COLUMNS": "120", "LINES": "50"},
         stdin=follower,
         stdout=follower,
         stderr=follower,

@@ -14,7 +14,7 @@ from typing import Any, cast
 from remit.cli.main import run
 from tests.cli.documents import assert_output_fits
 
-__all__ = ["Ended", "Workspace", "clean_environment", "tool"]
+__all__ = ["Ended", "Workspace", "clean_environment", "measured_environment", "tool"]
 
 SERVER = Path(__file__).parents[1] / "servers" / "raw_stdio.py"
 SECONDS = 60
@@ -126,6 +126,14 @@ def _no_input() -> Generator[None]:
 
 
 def clean_environment() -> dict[str, str]:
-    """The environment without anything that configures remit or asks for colour."""
+    """The environment without anything that configures remit or asks for colour, and without a measurement of coverage.
+
+    Measuring costs a process half of its time again, and what nearly all of them run is run in this process too.
+    """
+    return {key: value for key, value in measured_environment().items() if not key.startswith("COVERAGE_")}
+
+
+def measured_environment() -> dict[str, str]:
+    """The same for a process that does what only a process does: talk to a terminal, take a signal."""
     dropped = ("REMIT_", "NO_COLOR", "FORCE_COLOR", "GITHUB_")
     return {key: value for key, value in os.environ.items() if not key.startswith(dropped)}

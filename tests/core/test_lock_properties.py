@@ -18,7 +18,7 @@ from remit.core.recorded import Recorded, WorkspaceRecord
 from tests.core.generated import States, shuffled, states
 from tests.states import OWNER, WORKSPACE, plan, whole_change
 
-EXAMPLES = settings(max_examples=150)
+EXAMPLES = settings(max_examples=100)
 BY_LOCK = {HoldReason.NOT_IN_LOCK, HoldReason.UNLIKE_LOCK}
 
 

@@ -34,7 +34,7 @@ from remit.core.recorded import Recorded, RecordedAttachment
 from tests.core.generated import PATCHES, States, shuffled, states
 from tests.states import OWNER, WORKSPACE, plan
 
-EXAMPLES = settings(max_examples=200)
+EXAMPLES = settings(max_examples=120)
 Key: TypeAlias = tuple[str, str, ServerId, RemoteName]
 
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from tests.cli.workspace import Workspace, clean_environment
+from tests.cli.workspace import Workspace, measured_environment
 
 __all__ = ["ROOT", "SECONDS", "ended_within", "start_remit", "until", "waited"]
 
@@ -29,7 +29,7 @@ def start_remit(
     return subprocess.Popen(
         [*through, sys.executable, "-m", "remit", *arguments],
         cwd=here.folder,
-        env={**clean_environment(), **environ},
+        env={**measured_environment(), **environ},
         stdin=subprocess.DEVNULL,
         stdout=stdout,
         stderr=subprocess.PIPE,

@@ -116,12 +116,10 @@ sys.exit(run(sys.argv[2:]))
 
 def without_room(folder: Path, room: int, *arguments: str) -> tuple[int, str]:
     """Run remit in a process that may write no file beyond `room` bytes; its exit code and stderr."""
-    # Coverage writes a file of its own when the process ends, for which there is no room either.
-    unmeasured = {key: value for key, value in clean_environment().items() if not key.startswith("COVERAGE_")}
     ended = subprocess.run(
         [sys.executable, "-c", WITHOUT_ROOM, str(room), *arguments],
         cwd=folder,
-        env=unmeasured,
+        env=clean_environment(),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -63,7 +63,7 @@ def test_a_real_server_is_discovered_applied_and_planned_empty(
         here.write(json.dumps(configured(case, connection)))
 
         began = time.monotonic()
-        discovered = here.process("discover", "--format", "json")
+        discovered = here.run("discover", "--format", "json")
         seconds = time.monotonic() - began
         assert discovered.code == 0, discovered.err
         [server] = discovered.document["servers"]
@@ -87,7 +87,7 @@ def test_a_real_server_is_discovered_applied_and_planned_empty(
         assert accepted.code == 0, accepted.err
         assert [each["op"] for each in accepted.document["done"]] == ["attach"] * len(case.tools)
 
-        second = here.process("plan", "--format", "json", "--detailed-exitcode")
+        second = here.run("plan", "--format", "json", "--detailed-exitcode")
         assert (second.code, second.done) == (0, {"unchanged": len(case.tools) + 1})
         assert second.document["operations"] == second.document["held"] == second.document["problems"] == []
         status = here.run("status", "--format", "json").document
