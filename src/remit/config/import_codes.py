@@ -207,6 +207,17 @@ _POLICY: Mapping[str, Explanation] = {
         "There it means all others; here nothing is selected until somebody writes it.",
         "Select what you want under `assistants`, with the exclusions as `exclude`.",
     ),
+    "oauth-login": Explanation(
+        "A person logs in to the server in a browser there (OAuth).",
+        "mcp.yaml has no login: what remit does is done by a program, and the client of a person must not be used without that "
+        "person.",
+        "Ask for a client that may use client credentials and write `auth`, or put a token into a variable and a header.",
+    ),
+    "oauth-incomplete": Explanation(
+        "The OAuth settings of the source do not come to an `auth` of mcp.yaml.",
+        "Client credentials need a token endpoint with a literal host, a client id and a secret, and no second way beside them.",
+        "Write `auth: {type: oauth_client_credentials, ...}` yourself (docs/configuration.md).",
+    ),
     "not-carried-over": Explanation(
         "The source has a setting that mcp.yaml has no key for, or that remit decides itself.",
         "It was left out; what the client does because of it, remit does not.",

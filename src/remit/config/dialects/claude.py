@@ -26,7 +26,7 @@ _KEYS: Mapping[str, Role] = {
     "timeout": Role.TIMEOUT_MILLISECONDS,
     "description": Role.NOTE,
     "headersHelper": Role.LEFT_OUT,
-    "oauth": Role.LEFT_OUT,
+    "oauth": Role.OAUTH,
 }
 
 CLAUDE_CODE = Dialect(

@@ -17,7 +17,7 @@ CURSOR = Dialect(
             **COMMAND_KEYS,
             **REMOTE_KEYS,
             "envFile": Role.ENV_FILE,
-            "auth": Role.LEFT_OUT,
+            "auth": Role.OAUTH,
         },
         "mcpServers",
     ),

@@ -9,6 +9,7 @@ from enum import Enum, auto
 
 from remit.config.credentials import is_showable
 from remit.config.dialects.model import Document, Draft, Form, Report, ReportFor, Timeout
+from remit.config.dialects.oauth import GRANT, fields_of, rest_of
 from remit.config.nodes import Entry, Kind, ListNode, MapNode, Node, Scalar
 from remit.core.diagnostics import Severity
 from remit.core.identity import Transport
@@ -49,6 +50,8 @@ class Role(Enum):
     LEFT_OUT = auto()
     NAMESPACE = auto()
     NOTE = auto()
+    OAUTH = auto()
+    OAUTH_FIELD = auto()
     OPENED = auto()
     REQUEST = auto()
     START_MILLISECONDS = auto()
@@ -398,6 +401,27 @@ class _Filling:
         if isinstance(entry.value, Scalar) and entry.value.text:
             self.draft.notes[entry.key.text] = entry.value.text
 
+    def oauth(self, entry: Entry) -> None:
+        """Settings of an OAuth client, or a switch that asks for a login."""
+        if isinstance(entry.value, MapNode):
+            if entry.value.flag("enabled") is not False:
+                fields = fields_of(entry.value) or {GRANT: stand_in(entry.key, "")}
+                self._client(entry, fields)
+            self.draft.unknown.append((entry.key.text, rest_of(entry.value)))
+        elif isinstance(entry.value, Scalar) and entry.value.kind is Kind.FLAG:
+            if entry.value.text == "true":
+                self._client(entry, {GRANT: stand_in(entry.key, "")})
+        else:
+            self.left_out(entry)
+
+    def oauth_field(self, entry: Entry) -> None:
+        """One field of a client beside the other keys of an entry."""
+        self._client(entry, fields_of(MapNode(entry.key.file, entry.key.start, entry.key.end, {entry.key.text: entry})))
+
+    def _client(self, entry: Entry, fields: Mapping[str, Node]) -> None:
+        self.draft.oauth.update(fields)
+        self.draft.oauth_place = self.draft.oauth_place or entry.key
+
     def left_out(self, entry: Entry) -> None:
         message = f"`{entry.key.text}` has no counterpart in mcp.yaml; it was left out"
         self.report("not-carried-over", entry.key, message, severity=Severity.NOTE)
@@ -448,6 +472,8 @@ _HANDLERS: Mapping[Role, _Handler] = {
     Role.LEFT_OUT: _Filling.left_out,
     Role.NAMESPACE: _Filling.namespace,
     Role.NOTE: _Filling.note,
+    Role.OAUTH: _Filling.oauth,
+    Role.OAUTH_FIELD: _Filling.oauth_field,
     Role.OPENED: _Filling.opened,
     Role.REQUEST: _Filling.request,
     Role.START_MILLISECONDS: lambda to, entry: to.timeout(entry, per_second=1000, start=True),

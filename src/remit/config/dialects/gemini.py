@@ -15,7 +15,7 @@ _KEYS: Mapping[str, Role] = {
     "headers": Role.HEADERS,
     "timeout": Role.TIMEOUT_MILLISECONDS,
     "description": Role.NOTE,
-    "oauth": Role.LEFT_OUT,
+    "oauth": Role.OAUTH,
     "authProviderType": Role.LEFT_OUT,
     "targetAudience": Role.LEFT_OUT,
     "targetServiceAccount": Role.LEFT_OUT,

@@ -178,6 +178,7 @@ def _scrubbed(server: ImportedServer, literals: Literals) -> ImportedServer:
         url=clean(server.url) if server.url else None,
         env={name: clean(value) for name, value in server.env.items()},
         headers={name: clean(value) for name, value in server.headers.items()},
+        auth=server.auth and replace(server.auth, token_url=clean(server.auth.token_url)),
         env_files=tuple(map(clean, server.env_files)),
         cwd=clean(server.cwd) if server.cwd else None,
         notes=tuple(map(clean, server.notes)),
@@ -188,7 +189,9 @@ def _variables(servers: Iterable[ImportedServer], literals: Literals) -> Iterato
     """What the servers refer to without a default, by name."""
     users: dict[str, list[str]] = {}
     for server in servers:
-        texts = (*server.command, *server.env.values(), *server.headers.values(), server.url or "", server.cwd or "")
+        auth = (server.auth.token_url, server.auth.client_id, server.auth.client_secret) if server.auth else ()
+        plain = (server.url or "", server.cwd or "", *auth)
+        texts = (*server.command, *server.env.values(), *server.headers.values(), *plain)
         parts = [part for text in texts for part in parse_references(text)]
         for part in parts:
             if isinstance(part, EnvReference) and part.default is None:
@@ -291,7 +294,7 @@ class _Fitting:
         """The server with an `instance` where another one has its endpoint and other credentials."""
         if not others:
             return server
-        same = next((each for each in others if (each.env, each.headers) == (server.env, server.headers)), None)
+        same = next((each for each in others if _proof(each) == _proof(server)), None)
         if same is not None:
             message = f"it is the same server as `{_shown(same)}` in {same.source} under another name; it was left out"
             self._add("duplicate-endpoint", server, message, "delete one of the two there", Severity.ERROR)
@@ -309,7 +312,12 @@ def _shown(server: ImportedServer) -> str:
     return server.declared if is_showable(server.declared) else server.name
 
 
+def _proof(server: ImportedServer) -> tuple[object, ...]:
+    """What tells two servers at one endpoint apart."""
+    return server.env, server.headers, server.auth
+
+
 def _same(one: ImportedServer, other: ImportedServer) -> bool:
-    return one.declared == other.declared and (one.command, one.url, one.env, one.headers, one.cwd) == (
-        other.command, other.url, other.env, other.headers, other.cwd,
+    return one.declared == other.declared and (one.command, one.url, one.cwd, _proof(one)) == (
+        other.command, other.url, other.cwd, _proof(other),
     )  # fmt: skip

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 
 from remit.config.dialects.claude import COMMAND_KEYS
 from remit.config.dialects.drafting import Role, drafts_at, has_table, stand_in, table_at
-from remit.config.dialects.model import Dialect, Document, Draft, Form, ReportFor
+from remit.config.dialects.model import Dialect, Document, Draft, Form, Report, ReportFor
+from remit.config.dialects.oauth import GRANT
 from remit.config.nodes import MapNode, Scalar
 from remit.core.diagnostics import Severity
 from remit.core.identity import Transport
@@ -30,11 +31,12 @@ _KEYS: Mapping[str, Role] = {
     "mcp_access_groups": Role.LEFT_OUT,
     "extra_headers": Role.LEFT_OUT,
     "allowed_params": Role.LEFT_OUT,
-    "client_id": Role.LEFT_OUT,
-    "client_secret": Role.LEFT_OUT,
-    "authorization_url": Role.LEFT_OUT,
-    "token_url": Role.LEFT_OUT,
-    "scopes": Role.LEFT_OUT,
+    "oauth2_flow": Role.OAUTH_FIELD,
+    "client_id": Role.OAUTH_FIELD,
+    "client_secret": Role.OAUTH_FIELD,
+    "authorization_url": Role.IGNORED,
+    "token_url": Role.OAUTH_FIELD,
+    "scopes": Role.OAUTH_FIELD,
 }
 _AUTH: Mapping[str, tuple[str, str]] = {
     "bearer_token": ("Authorization", "Bearer "),
@@ -51,6 +53,7 @@ def _drafts(document: Document, report_for: ReportFor) -> Iterator[Draft]:
         entry = next(table.mapping(draft.name.text) for table in _tables(document) if draft.name.text in table.entries)
         if entry:
             _authorise(draft, entry)
+            _flow(draft, entry, report_for(draft.name))
         if alias := aliases.get(draft.name.text):
             draft.namespace = alias.text
             message = "it has a second name there, which became the namespace if it can be one"
@@ -67,6 +70,23 @@ def _authorise(draft: Draft, entry: MapNode) -> None:
     header, before = _AUTH.get(entry.text("auth_type") or "bearer_token", ("Authorization", "Bearer "))
     if isinstance(value, Scalar):
         draft.headers[header] = stand_in(value, before + value.text)
+
+
+def _flow(draft: Draft, entry: MapNode, report: Report) -> None:
+    """Say which flow of OAuth an entry means (https://docs.litellm.ai/docs/mcp_oauth): before `oauth2_flow` its keys said it."""
+    kind = entry.scalar("auth_type")
+    word = kind.text.lower() if kind else ""
+    if kind and word == "oauth2":
+        draft.oauth_place = draft.oauth_place or kind
+        alone = {
+            "client_id",
+            "client_secret",
+            "token_url",
+        } <= draft.oauth.keys() and "authorization_url" not in entry.entries
+        draft.oauth.setdefault(GRANT, stand_in(kind, "client_credentials" if alone else ""))
+    elif kind and word not in (*_AUTH, "none"):
+        message = "`auth_type` has no counterpart in mcp.yaml; it was left out"
+        report("not-carried-over", kind, message, severity=Severity.NOTE)
 
 
 def _aliases(document: Document) -> Iterator[tuple[str, Scalar]]:

@@ -5,7 +5,7 @@ the key (`SERVER_KEY`), the same for the same value. Gives no value back: whoeve
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit, urlunsplit
 
@@ -16,14 +16,17 @@ from remit.config.credentials import (
     credential_in_text,
     credential_in_url,
     is_secret_name,
+    is_showable,
 )
 from remit.config.dialects.references import variable_name
+from remit.config.nodes import ListNode, MapNode, Node, Scalar
 
-__all__ = ["Literals", "is_placeholder", "looks_secret"]
+__all__ = ["Literals", "is_placeholder", "is_written_out", "leaves", "looks_secret"]
 
 _SCHEME = re.compile(
     r"(?P<scheme>(?:Bearer|Basic|Token|ApiKey|Digest)\s+)(?P<value>(?!.*\$\{)\S.{5,})\Z", re.IGNORECASE | re.DOTALL
 )
+_ELSEWHERE = re.compile(r"\$|os\.environ/|\{env:|\{file:|\{\{|[a-z][a-z0-9-]*://[^?@]*\Z")
 _NAMED = re.compile(r"(?P<name>-{0,2}[A-Za-z][\w.-]*=)(?P<value>.+)\Z", re.DOTALL)
 _HEADER = re.compile(
     r"(?P<name>[A-Za-z][A-Za-z0-9-]*:\s*(?:(?:Bearer|Basic|Token)\s+)?)(?P<value>\S.*)\Z", re.IGNORECASE
@@ -43,6 +46,8 @@ _SHORTEST = 8
 def is_placeholder(text: str) -> bool:
     """Whether a text stands where a secret belongs and is none: `YOUR_KEY`, `{secret}`, `<token>`, `xxx-your-token`."""
     return bool(_PLACEHOLDER.fullmatch(_SCHEME.sub(r"\g<value>", text).strip()))
+
+
 
 
 def looks_secret(name: str, text: str) -> bool:
@@ -177,3 +182,27 @@ def _joined(wanted: Iterable[str]) -> str:
     if len(words) > 1 and (words[1] == words[0] or words[1].startswith(f"{words[0]}_")):
         del words[0]
     return variable_name("_".join(words) or "SECRET")
+
+
+def is_written_out(text: str) -> bool:
+    """Whether a text that nobody translates stands for itself, and not for a value that is kept elsewhere."""
+    return bool(text) and not _ELSEWHERE.match(text)
+
+
+def leaves(path: str, node: Node) -> Iterator[tuple[str, str, Scalar]]:
+    """Every scalar below a node, with its path of keys and its own key; names of secrets that are kept elsewhere are left out."""
+    match node:
+        case Scalar():
+            yield path, path.rpartition(".")[2], node
+        case MapNode():
+            named = node.text("name")
+            for key, entry in node.entries.items():
+                if not key.endswith(("Ref", "Refs", "From")):
+                    # `{name: API_KEY, value: ...}`, as Kubernetes has variables.
+                    shown = named if key == "value" and named else key
+                    yield from leaves(f"{path}.{shown}" if is_showable(shown) else path, entry.value)
+        case ListNode():
+            for item in node.items:
+                yield from leaves(path, item)
+        case _:
+            return

@@ -22,7 +22,7 @@ MCP_AGENT = Dialect(
             "http_timeout_seconds": Role.IGNORED,
             "terminate_on_close": Role.IGNORED,
             "roots": Role.LEFT_OUT,
-            "auth": Role.LEFT_OUT,
+            "auth": Role.OAUTH,
         },
         "mcp",
         "servers",

@@ -13,7 +13,18 @@ from remit.config.nodes import MapNode, Node, Scalar
 from remit.core.diagnostics import Diagnostic, Severity, Source
 from remit.core.identity import Transport
 
-__all__ = ["Dialect", "Document", "Draft", "Form", "ImportedServer", "Imports", "Report", "Timeout", "Variable"]
+__all__ = [
+    "ClientCredentials",
+    "Dialect",
+    "Document",
+    "Draft",
+    "Form",
+    "ImportedServer",
+    "Imports",
+    "Report",
+    "Timeout",
+    "Variable",
+]
 
 
 class Form(Enum):
@@ -53,9 +64,22 @@ class Timeout:
     unit: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientCredentials:
+    """`auth: {type: oauth_client_credentials, ...}` of mcp.yaml; `client_secret` is a reference."""
+
+    token_url: str
+    client_id: str
+    client_secret: str
+    scopes: tuple[str, ...] = ()
+
+
 @dataclass(slots=True, kw_only=True)
 class Draft:
-    """One server as its source has it. Lists are filled by the dialect; a `None` was not given."""
+    """One server as its source has it. Lists are filled by the dialect; a `None` was not given.
+
+    `oauth` holds the fields of an OAuth client under the names of mcp.yaml, and `grant`; `oauth_place` is where they stand.
+    """
 
     name: Scalar
     place: Node
@@ -66,6 +90,8 @@ class Draft:
     inferred: bool = False
     env: dict[str, Node] = field(default_factory=dict[str, Node])
     headers: dict[str, Node] = field(default_factory=dict[str, Node])
+    oauth: dict[str, Node] = field(default_factory=dict[str, Node])
+    oauth_place: Node | None = None
     env_files: list[Node] = field(default_factory=list[Node])
     cwd: Node | None = None
     enabled: bool = True
@@ -98,6 +124,7 @@ class ImportedServer:
     url: str | None = None
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    auth: ClientCredentials | None = None
     env_files: tuple[str, ...] = ()
     cwd: str | None = None
     enabled: bool = True

@@ -8,13 +8,21 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from remit.config.credentials import is_secret_name, is_showable, looks_random
-from remit.config.dialects.literals import Literals, is_placeholder, looks_secret
-from remit.config.dialects.model import Dialect, Draft, ImportedServer, Report, Timeout
+from remit.config.credentials import (
+    credential_in_text,
+    is_secret_name,
+    is_showable,
+    looks_random,
+    secret_field_literal,
+)
+from remit.config.dialects.drafting import stand_in
+from remit.config.dialects.literals import Literals, is_placeholder, is_written_out, leaves, looks_secret
+from remit.config.dialects.model import ClientCredentials, Dialect, Draft, ImportedServer, Report, Timeout
+from remit.config.dialects.oauth import client_of
 from remit.config.dialects.packages import Bridge, bridge_of, package_of, program_of
 from remit.config.dialects.references import Translation
 from remit.config.layout import MAX_SECONDS, NAME_PATTERN
-from remit.config.nodes import Kind, ListNode, MapNode, Node, Scalar
+from remit.config.nodes import Kind, MapNode, Node, Scalar
 from remit.core.diagnostics import Severity
 from remit.core.identity import Transport
 from remit.core.references import EnvReference, InvalidReference, parse_references
@@ -34,7 +42,6 @@ _RESERVED_HEADERS = frozenset(
 )
 _MACHINE = re.compile(r"(?:/home/[^/\s]+|/Users/[^/\s]+|/root|[A-Za-z]:\\Users\\[^\\\s]+)(?:[/\\]|\Z)")
 _LOOPBACK = re.compile(r"http://(?:localhost|127(?:\.[0-9]+){3}|\[::1\])(?=[:/?#]|\Z)", re.IGNORECASE)
-_ELSEWHERE = re.compile(r"\$|os\.environ/|\{env:|\{file:|\{\{|[a-z][a-z0-9-]*://[^?@]*\Z")
 _GLOB = frozenset("*?[")
 _LEAST_MILLISECONDS = 1000
 """A limit below a second is one in seconds that somebody wrote where milliseconds belong."""
@@ -73,6 +80,8 @@ class _Normalising:
         self._hidden_secrets()
         if name is None or not self._told_apart() or any(isinstance(word, MapNode) for word in self.draft.program):
             return None
+        if self.draft.program:
+            self._without_oauth()
         found = self._stdio(name) if self.draft.program else self._remote(name)
         self._check_machine_paths()
         return found
@@ -125,8 +134,8 @@ class _Normalising:
     def _hidden_secrets(self) -> None:
         """Find credentials in what is left out, at any depth: they are in the file, so they are somebody's to move."""
         for name, node in self.draft.unknown:
-            for path, key, leaf in _leaves(name, node):
-                told = leaf.kind not in (Kind.NULL, Kind.FLAG) and _written_out(leaf.text)
+            for path, key, leaf in leaves(name, node):
+                told = leaf.kind not in (Kind.NULL, Kind.FLAG) and is_written_out(leaf.text)
                 if told and looks_secret(key, leaf.text):
                     self.literals.replace(leaf.text, self.draft.name.text, key)
                     self._found(leaf, path, leaf.text, "it was not copied")
@@ -251,7 +260,7 @@ class _Normalising:
             name, equals, value = word.partition("=")
             if name == "--env-file" and (equals or index + 1 < len(command)):
                 node = self.draft.program[index]
-                self.draft.env_files.append(_like(node, value or command[index + 1]))
+                self.draft.env_files.append(stand_in(node, value or command[index + 1]))
 
     def _bridged(self, name: str, command: tuple[str, ...], bridge: Bridge) -> ImportedServer | None:
         """The remote server itself instead of the program that passes messages on to it."""
@@ -270,7 +279,7 @@ class _Normalising:
             severity=Severity.NOTE,
         )  # fmt: skip
         self.draft.notes["was started as"] = " ".join(command)
-        self.draft.deny += [_like(node, tool) for tool in bridge.ignored]
+        self.draft.deny += [stand_in(node, tool) for tool in bridge.ignored]
         transport = _BRIDGE_TRANSPORTS.get(bridge.transport or "")
         return self._http(name, _substituted(bridge.url, env, own), node, transport, headers)
 
@@ -280,10 +289,17 @@ class _Normalising:
         node = self.draft.url or self.draft.place
         headers = self._headers()
         url = self._text(node, "url", suggested="URL")
-        return self._http(name, url, node, self.draft.url_transport, headers)
+        auth = self._auth(authorised=any(each.lower() == "authorization" for each in headers))
+        return self._http(name, url, node, self.draft.url_transport, headers, auth)
 
     def _http(
-        self, name: str, url: str, node: Node, transport: Transport | None, headers: dict[str, str]
+        self,
+        name: str,
+        url: str,
+        node: Node,
+        transport: Transport | None,
+        headers: dict[str, str],
+        auth: ClientCredentials | None = None,
     ) -> ImportedServer | None:
         url = self._without_user(url.strip(), node, headers)
         if without := self.literals.url(self.draft.name.text, url):
@@ -292,7 +308,43 @@ class _Normalising:
         if url.lower().startswith("http://"):
             severity = Severity.NOTE if _LOOPBACK.match(url) else Severity.WARNING
             self.report("plain-http", node, "url: what is sent is not encrypted", severity=severity)
-        return self._finished(name, transport=transport or self._inferred(url, node), url=url, headers=headers)
+        transport = transport or self._inferred(url, node)
+        return self._finished(name, transport=transport, url=url, headers=headers, auth=auth)
+
+    def _auth(self, *, authorised: bool) -> ClientCredentials | None:
+        """The OAuth client that `auth` can say; of any other a comment says what is known."""
+        draft = self.draft
+        found = client_of(draft.oauth, draft.oauth_place or draft.place, self, self.report, authorised=authorised)
+        if isinstance(found, str):
+            draft.notes["OAuth there"] = found
+            return None
+        return found
+
+    def _without_oauth(self) -> None:
+        """A command has no client: only a URL asks for one."""
+        if self.draft.oauth_place:
+            message = "OAuth of a command was left out"
+            self.report("not-carried-over", self.draft.oauth_place, message, severity=Severity.NOTE)
+        if secret := self.draft.oauth.get("client_secret"):
+            self.secret(secret, "client_secret", copied=False)
+
+    def translated(self, node: Node, label: str) -> str:
+        """A value of the OAuth client; one that looks like a credential is a variable, as mcp.yaml would refuse it."""
+        text = self._text(node, label, suggested=label).strip()
+        if not credential_in_text(text):
+            return text
+        reference = self.literals.replace(text, self.draft.name.text, label)
+        self.literals.plain.update(_variables(reference))
+        return reference
+
+    def secret(self, node: Node, label: str, *, copied: bool) -> str:
+        """A reference for the client's secret; what was written out is reported."""
+        text = self._text(node, label, suggested=label).strip()
+        if text and not secret_field_literal(text):
+            return text
+        replaced = self.literals.replace(text, self.draft.name.text, label)
+        self._found(node, label, text, f"{_named(replaced)} stands in its place" if copied else "it was not copied")
+        return replaced
 
     def _inferred(self, url: str, node: Node) -> Transport:
         path = url.partition("?")[0].rstrip("/")
@@ -327,6 +379,7 @@ class _Normalising:
         url: str | None = None,
         env: dict[str, str] | None = None,
         headers: dict[str, str] | None = None,
+        auth: ClientCredentials | None = None,
     ) -> ImportedServer:
         draft = self.draft
         include, exclude = self._selection()
@@ -342,6 +395,7 @@ class _Normalising:
             url=url,
             env=env or {},
             headers=headers or {},
+            auth=auth,
             env_files=self._env_files(),
             cwd=self._text(draft.cwd, "cwd", suggested="FOLDER") if draft.cwd and command else None,
             enabled=draft.enabled,
@@ -440,31 +494,3 @@ def _substituted(text: str, env: dict[str, str], own: frozenset[str]) -> str:
     for name in own:
         text = text.replace(f"${{env:{name}}}", env[name])
     return text
-
-
-def _like(node: Node, text: str) -> Scalar:
-    return Scalar(node.file, node.start, node.end, text, False)
-
-
-def _written_out(text: str) -> bool:
-    """Whether a text that nobody translates stands for itself, and not for a value that is kept elsewhere."""
-    return bool(text) and not _ELSEWHERE.match(text)
-
-
-def _leaves(path: str, node: Node) -> Iterator[tuple[str, str, Scalar]]:
-    """Every scalar below a node, with its path of keys and its own key; names of secrets that are kept elsewhere are left out."""
-    match node:
-        case Scalar():
-            yield path, path.rpartition(".")[2], node
-        case MapNode():
-            named = node.text("name")
-            for key, entry in node.entries.items():
-                if not key.endswith(("Ref", "Refs", "From")):
-                    # `{name: API_KEY, value: ...}`, as Kubernetes has variables.
-                    shown = named if key == "value" and named else key
-                    yield from _leaves(f"{path}.{shown}" if is_showable(shown) else path, entry.value)
-        case ListNode():
-            for item in node.items:
-                yield from _leaves(path, item)
-        case _:
-            return

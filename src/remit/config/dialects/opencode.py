@@ -16,7 +16,7 @@ _KEYS: Mapping[str, Role] = {
     "url": Role.URL,
     "headers": Role.HEADERS,
     "timeout": Role.TIMEOUT_MILLISECONDS,
-    "oauth": Role.LEFT_OUT,
+    "oauth": Role.OAUTH,
 }
 
 

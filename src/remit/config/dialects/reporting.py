@@ -4,13 +4,23 @@ Decides the shape only; no value of a source stands in it that is not in the mcp
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TypedDict
+from typing import Literal, TypedDict
 
-from remit.config.dialects.model import ImportedServer, Imports
+from remit.config.dialects.model import ClientCredentials, ImportedServer, Imports
 from remit.render.diagnostics import DiagnosticsDocument, diagnostics_document, source_document
 from remit.render.shapes import SourceDocument
 
-__all__ = ["ImportDocument", "ServerDocument", "VariableDocument", "import_document"]
+__all__ = ["AuthDocument", "ImportDocument", "ServerDocument", "VariableDocument", "import_document"]
+
+
+class AuthDocument(TypedDict):
+    """The one way of proving oneself that an import writes; `client_secret` is a reference."""
+
+    type: Literal["oauth_client_credentials"]
+    token_url: str
+    client_id: str
+    client_secret: str
+    scopes: list[str]
 
 
 class ServerDocument(TypedDict):
@@ -27,6 +37,7 @@ class ServerDocument(TypedDict):
     url: str | None
     env: Mapping[str, str]
     headers: Mapping[str, str]
+    auth: AuthDocument | None
     env_files: list[str]
     cwd: str | None
     enabled: bool
@@ -83,6 +94,7 @@ def _server(server: ImportedServer) -> ServerDocument:
         "url": server.url,
         "env": server.env,
         "headers": server.headers,
+        "auth": None if server.auth is None else _auth(server.auth),
         "env_files": list(server.env_files),
         "cwd": server.cwd,
         "enabled": server.enabled,
@@ -92,4 +104,14 @@ def _server(server: ImportedServer) -> ServerDocument:
         "include": None if server.include is None else list(server.include),
         "exclude": list(server.exclude),
         "notes": list(server.notes),
+    }
+
+
+def _auth(client: ClientCredentials) -> AuthDocument:
+    return {
+        "type": "oauth_client_credentials",
+        "token_url": client.token_url,
+        "client_id": client.client_id,
+        "client_secret": client.client_secret,
+        "scopes": list(client.scopes),
     }

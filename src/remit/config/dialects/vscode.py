@@ -18,7 +18,7 @@ _KEYS: Mapping[str, Role] = {
     "version": Role.NOTE,
     "description": Role.NOTE,
     "dev": Role.IGNORED,
-    "oauth": Role.LEFT_OUT,
+    "oauth": Role.OAUTH,
     "sandboxEnabled": Role.LEFT_OUT,
     "sandbox": Role.LEFT_OUT,
 }

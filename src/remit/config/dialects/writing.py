@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from remit.config.dialects.model import ImportedServer
+from remit.config.dialects.model import ClientCredentials, ImportedServer
 from remit.config.nodes import Kind, kind_of
 from remit.core.identity import Transport
 from remit.render.escape import escape_character, is_visible
@@ -113,11 +113,19 @@ def _pairs(server: ImportedServer) -> Iterator[str]:
         yield f"cwd: {yaml_text(server.cwd)}"
     if server.headers:
         yield f"headers: {_mapping(server.headers)}"
+    if server.auth:
+        yield f"auth: {_auth(server.auth)}"
     if server.instance:
         yield f"instance: {yaml_text(server.instance)}"
     yield from _limits(server)
     if not server.enabled:
         yield "enabled: false"
+
+
+def _auth(client: ClientCredentials) -> str:
+    named = (("token_url", client.token_url), ("client_id", client.client_id), ("client_secret", client.client_secret))
+    pairs = ["type: oauth_client_credentials", *(f"{name}: {_quoted(text)}" for name, text in named)]
+    return f"{{{', '.join([*pairs, *([f'scopes: {_flow(client.scopes)}'] if client.scopes else [])])}}}"
 
 
 def _limits(server: ImportedServer) -> Iterator[str]:
