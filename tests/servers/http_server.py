@@ -64,6 +64,7 @@ class HttpServer:
     `answer_on` maps a method to a Raw answer, `answer_at` a path, `on_tool` a tool's name to a Raw answer or an outcome, `stall_on` holds methods that are answered only when `go_on` is
     set or the server stops (`hung_up` gets those whose client went away meanwhile), `before` maps a method to events that go before its answer, where that is an event,
     `sessions` is whether legacy sessions are kept (`lost` is the answer for an unknown one), `sse` whether answers are event streams.
+    `held_on` are notifications whose POST is answered once `go_on` is set.
     Of legacy SSE: a request whose POST is refused or cut off has no answer on the stream. For the methods in `early_on` the
     answer is on the stream first, for those in `held_on` never; the POSTs of both are answered once `go_on` is set.
     """
@@ -240,7 +241,8 @@ class _Handler(BaseHTTPRequestHandler):
         elif (raw := owner.raw_for(message)) is not None:
             self._send(raw)
         elif "id" not in message:
-            self._send(Raw(202))
+            if method not in owner.held_on or self._waits():
+                self._send(Raw(202))
         elif self._is_lost(method):
             self._send(owner.lost)
         else:
@@ -305,8 +307,11 @@ class _Handler(BaseHTTPRequestHandler):
         length = len(raw.body + raw.then) if raw.claimed is None else raw.claimed
         self._head(raw, None if length < 0 else length)
         self._write(raw.body)
-        if raw.then and self._waits():
-            self._write(raw.then)
+        if raw.then:
+            if self._waits():
+                self._write(raw.then)
+            else:
+                self.owner.hung_up.append("then")
         if raw.claimed is not None:
             self.close_connection = True
 

@@ -1,7 +1,6 @@
 """Legacy SSE: messages posted beside the stream of answers, each of which fails on its own."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
@@ -14,6 +13,7 @@ from remit.core.live import Unreachable, UnreachableReason
 from remit.core.remote_ports import RemoteResult
 from remit.upstream.faults import Fault
 from remit.upstream.marked_errors import fault_of_error
+from remit.upstream.outgoing import Outgoing
 from remit.upstream.posting import Posts
 from tests.servers.http_server import HttpServer, Raw
 from tests.upstream.calls import a_call, connections, contract_of, fault, recorded, tools_of, until
@@ -177,11 +177,7 @@ class Line:
         return found
 
 
-def a_request(number: int) -> httpx2.Request:
-    message = {"jsonrpc": "2.0", "id": number, "method": "tools/call"}
-    return httpx2.Request("POST", "http://it.example/", content=json.dumps(message).encode())
-
-
+REQUEST = httpx2.Request("POST", "http://it.example/")
 LOST = Fault(UnreachableReason.REFUSED, "the server answered 500")
 UNSENT = Fault(UnreachableReason.REFUSED, "cannot connect", refused=True)
 
@@ -193,7 +189,7 @@ def read(steps: Callable[[Line], Coroutine[Any, Any, None]]) -> list[object]:
         async with asyncio.timeout(SECONDS):
             line = Line()
             reading = asyncio.create_task(line.read())
-            await line.posts.take(a_request(1))
+            await line.posts.take(REQUEST, Outgoing("tools/call", 1))
             await steps(line)
             return await reading
 
@@ -245,7 +241,7 @@ def test_a_post_that_nobody_took_is_known_not_to_be_carried_out_whichever_ends_f
 def test_a_stream_that_is_closed_gives_up_what_is_posted_beside_it():
     async def main() -> None:
         line = Line()
-        await line.posts.take(a_request(1))
+        await line.posts.take(REQUEST, Outgoing("tools/call", 1))
         await asyncio.sleep(0)
         await line.posts.close()
         assert (line.outcome.cancelled(), line.posts.waits) == (True, False)

@@ -55,6 +55,7 @@ class EventBody(httpx2.AsyncByteStream):
         self._response = response
         self._answers_one = answers_one
         self._posts = posts
+        self.on_closed: Callable[[], None] = lambda: None
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         cutter = EventCutter(MAX_SSE_EVENT)
@@ -76,6 +77,7 @@ class EventBody(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         """Close the answer, and give up what is posted beside it."""
+        self.on_closed()
         if self._posts is not None:
             await self._posts.close()
         await self._response.aclose()

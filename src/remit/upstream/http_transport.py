@@ -24,12 +24,14 @@ from mcp_types import JSONRPCError
 from remit.core.desired import BearerAuth, ClientCredentialsAuth, PrivateKeyJwtAuth, Tls
 from remit.core.identity import Transport
 from remit.core.live import UnreachableReason
+from remit.upstream.asides import Asides, OpenPost
 from remit.upstream.event_body import MAX_SSE_EVENT, EventBody
 from remit.upstream.faults import SERVER_GONE, Fault
 from remit.upstream.marked_errors import error_of_fault
+from remit.upstream.outgoing import outgoing
 from remit.upstream.overlong import Overlong
 from remit.upstream.parking import Parking
-from remit.upstream.posting import Posts, opens_session
+from remit.upstream.posting import Posts
 from remit.upstream.references import ResolvedHttp
 from remit.upstream.url_policy import AddressRefused, JudgingBackend, Resolver, check_url, resolve
 
@@ -126,17 +128,22 @@ class HttpTransport(httpx2.AsyncBaseTransport):
         self.last: Fault | None = None
         self._stream_fault: Fault | None = None
         self._posts: Posts | None = None
+        self._asides = Asides(self._posted)
         self.parking = Parking()
         self.event_room = _LEGACY_EVENT if one_stream else MAX_SSE_EVENT
         self.on_dropped: Callable[[str], None] = lambda _: None
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request. Never raises for what the network or the server does."""
-        if self._posts is not None and request.method == "POST":
-            await request.aread()
-            await self._posts.take(request)
+        await request.aread()
+        message = outgoing(request)
+        beside = self._posts or self._asides
+        if message is not None and (beside is self._posts or message.number is None):
+            await beside.take(request, message)
             return httpx2.Response(HTTPStatus.ACCEPTED)
         try:
+            if message is not None and message.number is not None:
+                return await self._asked(request, message.number)
             return await self._handle(request)
         except _Failed as failure:
             return self._explained(failure.happened)
@@ -154,16 +161,18 @@ class HttpTransport(httpx2.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         """Close the pool."""
+        await self._asides.close()
         await self._pool.aclose()
 
     async def _posted(self, request: httpx2.Request) -> Fault | None:
-        """Post a message whose answer comes on the stream. Why it was not taken, None where it was."""
+        """Post a message whose answer is not read here. Why it was not taken, None where it was."""
         for _ in range(_MOST_REDIRECTS):
             try:
                 response = await self._handle(request)
             except _Failed as failure:
                 self.last = _fault(failure.happened)
                 return self.last
+            await response.aclose()
             if response.status_code < HTTPStatus.MULTIPLE_CHOICES:
                 return None
             headers = {name: value for name, value in request.headers.items() if name != "host"}
@@ -171,12 +180,22 @@ class HttpTransport(httpx2.AsyncBaseTransport):
             request = httpx2.Request("POST", there, headers=headers, content=request.content)
         return Fault(UnreachableReason.REFUSED, "the server redirects without end", refused=True)
 
-    async def _handle(self, request: httpx2.Request) -> httpx2.Response:
+    async def _asked(self, request: httpx2.Request, number: int | str) -> httpx2.Response:
+        """The answer to a request, which may be given up on the way."""
+        response = None
+        with self._asides.request(number) as post:
+            with post.scope:
+                response = await self._handle(request, post)
+            if response is None:
+                raise _Failed(_lost("the request was given up"))
+        return response
+
+    async def _handle(self, request: httpx2.Request, post: OpenPost | None = None) -> httpx2.Response:
         if authorization := self._authorization():
             request.headers["authorization"] = authorization
         response = await self._send(request)
         try:
-            return await self._judged(request, response)
+            return await self._judged(request, response, post)
         except httpcore2.TimeoutException as error:
             await response.aclose()
             raise _Failed(_Happened(reason=UnreachableReason.TIMEOUT, detail="the answer stalled")) from error
@@ -214,7 +233,9 @@ class HttpTransport(httpx2.AsyncBaseTransport):
         except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
             raise _Failed(_lost("the connection broke before an answer")) from error
 
-    async def _judged(self, request: httpx2.Request, response: httpcore2.Response) -> httpx2.Response:
+    async def _judged(
+        self, request: httpx2.Request, response: httpcore2.Response, post: OpenPost | None
+    ) -> httpx2.Response:
         headers = httpx2.Headers(response.headers)
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         if headers.get("content-encoding", "identity").lower() != "identity":
@@ -224,6 +245,8 @@ class HttpTransport(httpx2.AsyncBaseTransport):
                 self._posts, self._stream_fault = Posts(self._posted), None
             posts = self._posts if request.method == "GET" else None
             stream = EventBody(self, response, answers_one=request.method == "POST", posts=posts)
+            if post is not None:
+                post.begin(stream)
             return httpx2.Response(response.status, headers=headers, stream=stream)
         if self._one_stream and request.method == "POST" and response.status < HTTPStatus.MULTIPLE_CHOICES:
             return await self._receipt(response)
@@ -287,7 +310,10 @@ class HttpTransport(httpx2.AsyncBaseTransport):
 
     def _is_within_session(self, request: httpx2.Request) -> bool:
         # The address that a legacy server wants its messages at is the session.
-        return _SESSION_HEADER in request.headers or (self._one_stream and not opens_session(request))
+        if _SESSION_HEADER in request.headers:
+            return True
+        message = outgoing(request) if self._one_stream else None
+        return message is not None and not message.begins_handshake
 
     def _judge_stream(self, request: httpx2.Request, status: int, headers: httpx2.Headers, body: bytes) -> None:
         if status >= HTTPStatus.BAD_REQUEST:

@@ -7,21 +7,21 @@ stream. An answer on the stream counts whatever its POST is answered with, and w
 """
 
 import asyncio
-import json
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import httpx2
 from mcp_types import JSONRPCError
 
 from remit.upstream.faults import Fault, fault_of
 from remit.upstream.marked_errors import error_of_fault
-from remit.upstream.tickets import CANCELLED, request_key
+from remit.upstream.outgoing import Outgoing
+from remit.upstream.tickets import request_key
 
-__all__ = ["Posts", "opens_session"]
+__all__ = ["Posts"]
 
 _GRACE = 0.25
 """Seconds in which the stream may still bring the answer to a request whose POST failed in a way that says nothing of it."""
@@ -34,17 +34,12 @@ _BEFORE_CANCEL_SECONDS = 0.5
 _LEFT_SECONDS = 5.0
 """Seconds that a POST may stay open after its request was answered: the connection is wanted by others."""
 
-_INITIALIZE = "initialize"
-_INITIALIZED = "notifications/initialized"
-
 
 @dataclass(eq=False, slots=True)
 class _Post:
-    """A message under way. `number` is None where it is no request; `news` is set once the stream says no more about it."""
+    """A message under way. `news` is set once the stream says no more about it."""
 
-    method: str
-    number: int | str | None
-    cancels: int | str | None
+    what: Outgoing
     news: asyncio.Event = field(default_factory=asyncio.Event)
     answered: bool = False
     task: "asyncio.Task[None] | None" = None
@@ -61,15 +56,15 @@ class Posts:
         self._told: asyncio.Future[None] | None = None
         self._is_over = False
 
-    async def take(self, request: httpx2.Request) -> None:
+    async def take(self, request: httpx2.Request, what: Outgoing) -> None:
         """Post a message in a task of its own. Waits for none but the one that ends a handshake, which nothing may overtake."""
-        post = _post_of(request)
+        post = _Post(what)
         if self._is_over:
             return
-        if post.number is not None:
-            self._open[post.number] = post
+        if what.number is not None:
+            self._open[what.number] = post
         post.task = self._begun(self._carry(post, request))
-        if post.method == _INITIALIZED:
+        if what.ends_handshake:
             await asyncio.wait({post.task}, timeout=_IN_ORDER_SECONDS)
 
     def answered(self, number: object) -> None:
@@ -133,8 +128,8 @@ class Posts:
     def _errors(self) -> Iterator[JSONRPCError]:
         while self._failures:
             post, fault = self._failures.popleft()
-            if not post.answered and post.number is not None:
-                yield JSONRPCError(jsonrpc="2.0", id=post.number, error=error_of_fault(fault))
+            if not post.answered and post.what.number is not None:
+                yield JSONRPCError(jsonrpc="2.0", id=post.what.number, error=error_of_fault(fault))
 
     async def _settled(self) -> None:
         tasks = {post.task for post in self._open.values() if post.task is not None}
@@ -144,23 +139,23 @@ class Posts:
             await asyncio.wait(tasks, timeout=_GRACE)
 
     async def _carry(self, post: _Post, request: httpx2.Request) -> None:
-        cancelled = None if post.cancels is None else self._open.get(post.cancels)
+        cancelled = None if post.what.cancels is None else self._open.get(post.what.cancels)
         if cancelled is not None and cancelled.task is not None:
             # On a connection of its own it could arrive before what it cancels, and would then be nobody's.
             await asyncio.wait({cancelled.task}, timeout=_BEFORE_CANCEL_SECONDS)
         try:
             fault = await self._sent(post, request)
-            if fault is not None and post.number is not None:
+            if fault is not None and post.what.number is not None:
                 await self._fail(post, fault)
         finally:
-            if post.number is not None:
-                self._open.pop(post.number, None)
+            if post.what.number is not None:
+                self._open.pop(post.what.number, None)
         if cancelled is not None and cancelled.task is not None:
             cancelled.task.cancel()
 
     async def _sent(self, post: _Post, request: httpx2.Request) -> Fault | None:
         try:
-            async with asyncio.timeout(_NOTE_SECONDS if post.number is None else None):
+            async with asyncio.timeout(_NOTE_SECONDS if post.what.number is None else None):
                 return await self._send(request)
         except Exception as error:  # noqa: BLE001 (whatever broke, its request must learn of it)
             return fault_of(error, "sending")
@@ -180,20 +175,6 @@ class Posts:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-
-def opens_session(request: httpx2.Request) -> bool:
-    """Whether a posted message is the one that begins a handshake."""
-    return _post_of(request).method == _INITIALIZE
-
-
-def _post_of(request: httpx2.Request) -> _Post:
-    message = cast("dict[str, Any]", json.loads(request.content))
-    method = str(message.get("method", ""))
-    params: dict[str, Any] = message.get("params") or {}
-    # An answer of ours has a number too: that of the server's request.
-    number = request_key(message.get("id")) if method else None
-    return _Post(method, number, request_key(params.get("requestId")) if method == CANCELLED else None)
 
 
 async def _next(parts: AsyncIterator[bytes]) -> bytes | None:

@@ -1,0 +1,51 @@
+"""What the body of a POST is: the few facts about a message that the HTTP layer decides by."""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any, cast
+
+import httpx2
+
+from remit.upstream.tickets import CANCELLED, request_key
+
+__all__ = ["Outgoing", "outgoing"]
+
+_INITIALIZE = "initialize"
+_INITIALIZED = "notifications/initialized"
+_REQUEST = re.compile(rb'\{"jsonrpc":"2\.0","id":(\d+),"method":"([\w/]+)"')
+"""How the SDK writes the beginning of a request; anything else is read as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A message that is posted. `number` is None where it is no request, `cancels` the request that it gives up."""
+
+    method: str
+    number: int | str | None
+    cancels: int | str | None = None
+
+    @property
+    def ends_handshake(self) -> bool:
+        """Whether nothing may overtake it."""
+        return self.method == _INITIALIZED
+
+    @property
+    def begins_handshake(self) -> bool:
+        """Whether there is no session yet."""
+        return self.method == _INITIALIZE
+
+
+def outgoing(request: httpx2.Request) -> Outgoing | None:
+    """The message that a request posts; None where it posts none. Its body must have been read."""
+    if request.method != "POST" or request.headers.get("content-type") != "application/json":
+        return None
+    found = _REQUEST.match(request.content)
+    if found is not None:
+        return Outgoing(found[2].decode("ascii"), int(found[1]))
+    message = cast("dict[str, Any]", json.loads(request.content))
+    method = str(message.get("method", ""))
+    params: dict[str, Any] = message.get("params") or {}
+    # An answer of ours has a number too: that of the server's request.
+    number = request_key(message.get("id")) if method else None
+    return Outgoing(method, number, request_key(params.get("requestId")) if method == CANCELLED else None)
