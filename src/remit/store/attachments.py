@@ -31,7 +31,7 @@ from remit.core.operations import (
 )
 from remit.core.ownership import released_workspace
 from remit.store.codec import Columns, envelope_columns, source_columns
-from remit.store.renaming import ensure_released, move_assistant_suspensions, move_tool_suspensions
+from remit.store.renaming import ensure_released, move_assistant, move_tool
 from remit.store.scope import Refused, Scope
 from remit.store.tables import assistant_functions, assistant_mcp_tools, assistants
 from remit.store.texts import require_storable
@@ -100,9 +100,9 @@ class AssistantWork:
         if functions:
             connection.execute(insert(assistant_functions), [columns for _, columns in functions])
         if self.renamed_from is not None:
-            move_assistant_suspensions(self.scope, self.renamed_from, self.assistant)
+            move_assistant(self.scope, self.renamed_from, self.assistant)
         for target, remote_name in self.moved:
-            move_tool_suspensions(self.scope, target, remote_name)
+            move_tool(self.scope, target, remote_name)
         if self.fields or self.removed or fresh or any(row.edits for row in self.rows.values()):
             self.scope.bump(self.assistant_id)
 

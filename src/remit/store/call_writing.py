@@ -59,7 +59,8 @@ _SCOPE = (
 _EARLIER = Statement(select(_KEY.fingerprint, _KEY.action_id, _KEY.instance, _KEY.state, _KEY.result).where(*_SCOPE))
 _END_KEY = Statement(
     update(idempotency_records)
-    .where(*_SCOPE, _KEY.action_id == bindparam("which"))
+    # By the call alone: the assistant may have another name by now, and its keys with it.
+    .where(_KEY.action_id == bindparam("which"))
     .values(state=bindparam("to_state"), result=bindparam("with_result"), ended_at=bindparam("now"))
 )
 _APPROVAL_ENDS: Mapping[ActionState, ApprovalState] = {
@@ -135,7 +136,7 @@ class CallWriter:
             self._note_late(end, None if call is None else call.facts)
             return False
         if call.key is not None:
-            self._end_key(call.facts, call.key, end)
+            self._end_key(end)
         if call.approval_id is not None:
             change_state(
                 self._session, call.approval_id, ApprovalState.EXECUTING, _APPROVAL_ENDS[end.state], self._batch.now
@@ -246,7 +247,7 @@ class CallWriter:
 
     # --- after a call -------------------------------------------------------------------------------------------------
 
-    def _end_key(self, facts: CallFacts, use: IdempotencyUse, end: CallEnd) -> None:
+    def _end_key(self, end: CallEnd) -> None:
         known = end.result is not None and end.state is not ActionState.UNKNOWN
         values = {
             "which": end.action_id,
@@ -254,7 +255,7 @@ class CallWriter:
             "with_result": any_json(end.result) if known else None,
             "now": time_text(end.at),
         }
-        self._session.run(_END_KEY, _scope(facts, use) | values)
+        self._session.run(_END_KEY, values)
 
     def _note_late(self, end: CallEnd, facts: CallFacts | None) -> None:
         fact = AuditFact(
