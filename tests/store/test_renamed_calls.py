@@ -8,11 +8,12 @@ import pytest
 from remit.core.approvals import ApprovalState
 from remit.core.call_ports import ApprovalWaiting, Begun, KeyConflict, Replayed, Started, StillRunning, StoredOutcome
 from remit.core.calls import ActionState
+from remit.core.identity import RemoteName
 from remit.core.operations import CreateAssistant, Operation, Reason, UpdateAssistant
 from remit.store.database import Location, open_store
 from remit.store.journal import Journal
 from tests.store.calls import BINDING, SECONDS, Site, a_call, ended, intent, new_id, site
-from tests.store.samples import attach, tool
+from tests.store.samples import attach, definition, refresh, server_id, tool
 
 RENAME = UpdateAssistant(
     reason=Reason.MOVED, assistant="triage", before=("issues:read",), after=("issues:read",), renamed_to="support"
@@ -30,21 +31,26 @@ def apply(here: Site, *operations: Operation) -> None:
         assert transaction.execute(operations) == ()
 
 
-def call(here: Site, journal: Journal, *, assistant: str = "triage", principal: str | None = None, **key: str) -> Begun:
+def call(
+    here: Site,
+    journal: Journal,
+    *,
+    assistant: str = "triage",
+    principal: str | None = None,
+    fingerprint: str = "same",
+) -> Begun:
     """Begin a call under a key, in a run of its own of this assistant."""
     who, grants = principal or f"assistant:{assistant}", here.governance.grants("local", assistant)
     assert grants is not None
     run = replace(here.run(new_id()), assistant=assistant, principal=who)
     journal.ledger.start_run(run)
     facts = a_call(here, run.run_id, stamp=grants.stamp, assistant=assistant, principal=who)
-    return journal.begin(intent(facts, key=key.get("key", "k"), fingerprint=key.get("fingerprint", "same"))).result(
-        SECONDS
-    )
+    return journal.begin(intent(facts, key="k", fingerprint=fingerprint)).result(SECONDS)
 
 
-def done(here: Site, journal: Journal, run_id: str = "r1", **other: str) -> str:
+def done(here: Site, journal: Journal, *, principal: str = "assistant:triage") -> str:
     """A call of `triage` under the key `k` that came back; its action."""
-    facts = a_call(here, run_id, **other)
+    facts = a_call(here, principal=principal)
     assert journal.begin(intent(facts, key="k")).result(SECONDS) == Started()
     assert journal.end(ended(facts)).result(SECONDS)
     return facts.action_id
