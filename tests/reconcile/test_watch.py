@@ -61,6 +61,60 @@ async def test_a_saved_file_is_planned_within_a_second_at_the_pace_of_every_day(
     assert min(took) <= 1.0
 
 
+ALL_THREE = CONFIG.replace("[one, two]", "[one, two, three]")
+
+
+@pytest.mark.parametrize("announce", [False, True], ids=["polled", "pushing_but_silent"])
+def test_an_apply_lists_first_and_attaches_what_is_offered_then_and_not_what_was_known(
+    lab: Lab, announce: bool
+) -> None:
+    @in_a_loop
+    async def scenario() -> None:
+        lab.pace = replace(PACE, poll=60.0)
+        lab.serve("a", announce=announce, push=0, tools=[tool("one"), tool("two"), tool("three")])
+        lab.write(ONLY_ONE)
+        async with lab.watched() as told:
+            at = await applied(told, "attach assistant.ops/a__one")
+            assert lab.listings("a") == 1
+            lab.serve("a", tools=[tool("one"), tool("two", "Does another thing.")])
+            lab.write(ALL_THREE)
+            # The plan comes from what is known, as whoever saved the file waits for it.
+            at = await told.until("plan", lambda plan: summary(plan).get("attach") == 2, after=at)
+            await applied(told, "attach assistant.ops/a__two", after=at)
+        assert told.of("applied")[1:] == [["attach assistant.ops/a__two"]]
+        assert lab.attached() == {"a__one": "Does one thing.", "a__two": "Does another thing."}
+
+    scenario()
+
+
+@in_a_loop
+async def test_a_server_that_fails_when_an_apply_lists_it_is_an_outage_and_the_rest_is_applied(lab: Lab) -> None:
+    lab.pace = replace(PACE, poll=60.0)
+    lab.serve("a", announce=False)
+    lab.serve("b", announce=False, tools=[tool("three")])
+    servers = CONFIG.replace("assistants:", "    - name: b\n      command: {b}\nassistants:")
+    lab.write(servers.replace("[one, two]", "[one]"))
+    async with lab.watched() as told:
+        at = await applied(told, "attach assistant.ops/a__one")
+        lab.serve("a", error="connection reset")
+        lab.write(servers + "      - server: b\n        include: [three]\n")
+        at = await told.until("plan", lambda plan: summary(plan).get("attach") == 2, after=at)
+        at = await told.until("server", lambda said: said == ("a", "protocol"), after=at)
+        await applied(told, "attach assistant.ops/b__three", after=at)
+    assert told.of("applied")[1:] == [["attach assistant.ops/b__three"]]
+
+
+@in_a_loop
+async def test_an_apply_that_believes_no_server_lists_none(lab: Lab) -> None:
+    lab.pace = replace(PACE, poll=60.0)
+    lab.serve("a", announce=False)
+    async with lab.watched() as told:
+        at = await applied(told, "attach assistant.ops/a__one", "attach assistant.ops/a__two")
+        lab.write(ONLY_ONE)
+        await applied(told, "detach assistant.ops/a__two", after=at)
+    assert lab.listings("a") == 1
+
+
 @in_a_loop
 async def test_without_apply_a_watch_shows_and_writes_no_row_of_the_workspace(lab: Lab) -> None:
     async with lab.watched(applies=False) as told:

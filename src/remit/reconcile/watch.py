@@ -1,8 +1,9 @@
 """Watch: plan whenever the files, a server or the database changed, and apply what the file asks for where that is wanted.
 
 Decides when there is a plan, which one may be applied, and what ends a watch. A plan is applied only where the files on the disk
-are the ones that it was made from and have lasted, every server answered or failed since it was declared, no safeguard
-refuses, and this watch still holds its lease (the store looks at that inside the transaction). What servers said stays held, as
+are the ones that it was made from and have lasted, every server answered or failed since it was declared, those that it
+believes were listed after what caused it, no safeguard refuses, and this watch still holds its lease (the store looks at that
+inside the transaction). What servers said stays held, as
 with `--auto-approve`. An invalid file, a server's outage or the database's is told, and looked at again; the last valid
 files stand meanwhile and nothing is applied.
 """
@@ -18,6 +19,7 @@ from remit.config.loader import Loaded, Rejected
 from remit.core.canonical import sha256_hex
 from remit.core.leases import Lease
 from remit.core.live import Era, Listed, Unreachable
+from remit.core.operations import Attach, Refresh, UpdateServer
 from remit.core.ports import ListingTarget
 from remit.core.watch_ports import WatcherFactory
 from remit.errors import PlanStale, RemitError, StoreError, UsageError
@@ -31,6 +33,9 @@ __all__ = ["Cause", "KnownAnswers", "WatchDesk", "WatchView", "watch"]
 
 _OURS_NO_MORE = frozenset({"watcher-running", "watcher-replaced"})
 
+_ATTEMPTS = 5
+"""Attempts at a database that is in the way for which one listing is good."""
+
 
 class Cause(StrEnum):
     """What a plan was made for; where several things happened at once, the first of these."""
@@ -40,6 +45,9 @@ class Cause(StrEnum):
     INTERVAL = "interval"
     SERVER = "server"
     DATABASE = "database"
+
+
+_READINGS = (Cause.START, Cause.FILES)
 
 
 class WatchView(Protocol):
@@ -164,7 +172,8 @@ class _Watch:
         self._lease_turn = asyncio.Lock()
         self._serial: int | None = None
         self._wanted = asyncio.Event()
-        self._causes: set[Cause] = set()
+        self._causes: dict[Cause, float] = {}
+        self._since: float | None = None
         self._shown: str | None = None
         self._given_up: str | None = None
         self._trouble: tuple[str, str] | None = None
@@ -202,14 +211,14 @@ class _Watch:
                     await self._follow(result)
 
     async def _follow(self, loaded: Loaded) -> None:
-        self._leasing = loaded
+        self._leasing, read_at = loaded, _now()
         await self._hold_lease(renew=False)
         eras = await self._eras(loaded)
         # From here on without a pause: no plan is made of these files and the servers of those before.
         self._loaded, self._holds = loaded, True
         self._servers.follow(loaded.desired, eras, self._factory_of(loaded))
         self._view.files(loaded)
-        self._want(Cause.FILES if self._shown else Cause.START)
+        self._want(Cause.FILES if self._shown else Cause.START, read_at)
 
     async def _eras(self, loaded: Loaded) -> Mapping[str, Era]:
         try:
@@ -218,34 +227,41 @@ class _Watch:
             # Only a hint where to begin; the plan tells what is the matter.
             return {}
 
-    def _on_server(self, state: ServerState) -> None:
-        self._view.server(state)
-        self._want(Cause.SERVER)
+    def _on_server(self, state: ServerState, is_news: bool) -> None:
+        if is_news:
+            self._view.server(state)
+            self._want(Cause.SERVER, state.asked_at)
+        elif self._since is not None:
+            # It said the same again, which a plan may have waited for.
+            self._wanted.set()
 
     async def _list_again(self, seconds: float) -> None:
         while True:
             await asyncio.sleep(seconds)
             self._files.look()
             self._servers.list_all()
-            self._want(Cause.INTERVAL)
+            self._want(Cause.INTERVAL, _now())
 
     async def _look_at_database(self) -> None:
         """Renew the lease, and see whether somebody else applied or the database is back."""
-        loop, renewed = asyncio.get_running_loop(), 0.0
+        renewed = 0.0
         while True:
             await asyncio.sleep(min(self._pace.database_tick, self._pace.lease / 3))
             if self._loaded is None:
                 continue
             try:
                 serial = await asyncio.to_thread(self._desk.serial, self._loaded)
-                if self._lease_in_doubt or loop.time() - renewed >= self._pace.lease / 3:
+                if self._lease_in_doubt or _now() - renewed >= self._pace.lease / 3:
                     await self._hold_lease(renew=True)
-                    renewed = loop.time()
+                    renewed = _now()
             except RemitError as error:
                 self._in_the_way(error)
                 continue
-            if serial != self._serial or (self._trouble is not None and not self._lease_in_doubt):
-                self._want(Cause.DATABASE)
+            if serial != self._serial:
+                self._want(Cause.DATABASE, _now())
+            elif self._trouble is not None and not self._lease_in_doubt:
+                # Another attempt at the same: the servers need not be asked at each.
+                self._want(Cause.DATABASE, _now() - _ATTEMPTS * self._pace.database_tick)
 
     async def _hold_lease(self, *, renew: bool) -> None:
         """Have the lease of the workspace that the files name, and of no other. What is in the way is told."""
@@ -280,8 +296,9 @@ class _Watch:
 
     # --- plans --------------------------------------------------------------------------------------------------------
 
-    def _want(self, cause: Cause) -> None:
-        self._causes.add(cause)
+    def _want(self, cause: Cause, arose: float) -> None:
+        known = self._causes.get(cause, arose)
+        self._causes[cause] = max(known, arose) if cause in _READINGS else min(known, arose)
         self._wanted.set()
 
     async def _make_plans(self) -> None:
@@ -289,20 +306,20 @@ class _Watch:
             await self._wanted.wait()
             await self._answers()
             # A person who saved a file waits for an answer, whatever else happened at the same moment.
-            cause = next(each for each in Cause if each in self._causes)
+            cause = next((each for each in Cause if each in self._causes), None)
+            arose = _now() if cause is None else self._causes[cause]
             self._causes.clear()
             self._wanted.clear()
             if self._loaded is not None:
-                await self._plan(self._loaded, cause)
+                await self._plan(self._loaded, cause, arose)
 
     async def _answers(self) -> None:
         """Give servers that nothing is known of a moment, so that one change is one plan."""
-        clock = asyncio.get_running_loop().time
-        until = clock() + (self._pace.answers if self._shown else self._pace.first_answers)
-        while self._unknown(self._loaded, self._servers.states()) and clock() < until:
+        until = _now() + (self._pace.answers if self._shown else self._pace.first_answers)
+        while self._unknown(self._loaded, self._servers.states()) and _now() < until:
             self._wanted.clear()
             with suppress(TimeoutError):
-                async with asyncio.timeout(until - clock()):
+                async with asyncio.timeout_at(until):
                     await self._wanted.wait()
 
     def _unknown(self, loaded: Loaded | None, states: Mapping[str, ServerState]) -> bool:
@@ -310,25 +327,40 @@ class _Watch:
         declared = () if loaded is None else loaded.desired.servers
         return any(each.enabled and not (each.name in states and states[each.name].is_known) for each in declared)
 
-    async def _plan(self, loaded: Loaded, cause: Cause) -> None:
+    async def _plan(self, loaded: Loaded, cause: Cause | None, arose: float) -> None:
+        """Make a plan, tell it, and apply it where that is due. Without a cause a server that was asked said the same again."""
         states = self._servers.states()
         try:
             self._serial = await asyncio.to_thread(self._desk.serial, loaded)
             planned = await asyncio.to_thread(self._desk.plan, loaded, KnownAnswers(states))
         except RemitError as error:
+            self._since = None
             self._in_the_way(error)
             return
         shown = _fingerprint(planned.document)
         is_news, self._shown = shown != self._shown, shown
-        self._view.plan(planned.document, cause, is_news=is_news)
-        is_due = self._applies and self._is_due(planned) and not self._unknown(loaded, states)
-        if is_due and not await self._apply(loaded, planned):
+        if cause is not None or is_news:
+            self._view.plan(planned.document, cause or Cause.SERVER, is_news=is_news)
+        is_due = self._is_due(planned, states, cause, arose) and not self._unknown(loaded, states)
+        if is_due and not await self._apply(loaded, planned, states):
             return
         if self._trouble is not None and not self._lease_in_doubt:
             self._trouble = None
             self._view.mended()
 
-    def _is_due(self, planned: Planned) -> bool:
+    def _is_due(self, planned: Planned, states: Mapping[str, ServerState], cause: Cause | None, arose: float) -> bool:
+        """Whether a plan is to be applied now. Has the servers that it believes listed, if they were not since its cause arose."""
+        if not self._applies or not self._may_apply(planned):
+            self._since = None
+            return False
+        if self._since is None or cause in _READINGS:
+            # What happens while it waits for a server does not make it wait anew, or a restless server would stop it for ever.
+            self._since = arose
+        old = [name for name in _believed(planned) & states.keys() if states[name].asked_at < self._since]
+        self._servers.list_again(old, self._since)
+        return not old
+
+    def _may_apply(self, planned: Planned) -> bool:
         plan = planned.report.plan
         if not plan.has_changes or plan.vetoes or planned.document["digest"] == self._given_up:
             return False
@@ -336,15 +368,20 @@ class _Watch:
         ours = lease is not None and lease.workspace == plan.workspace
         return ours and self._holds
 
-    async def _apply(self, loaded: Loaded, planned: Planned) -> bool:
+    async def _apply(self, loaded: Loaded, planned: Planned, states: Mapping[str, ServerState]) -> bool:
         """Apply a plan. False where something was in the way, and was told."""
+        self._since = None
         # Where the files changed, they are about to be read, and there will be another plan.
         if not await self._files.lasted() or not self._holds or self._loaded is not loaded:
+            return True
+        # The same where a server that it believes said something else meanwhile.
+        newest = self._servers.states()
+        if not all(newest[name].says_the_same(states[name]) for name in _believed(planned) & states.keys()):
             return True
         try:
             applied = await asyncio.to_thread(self._desk.apply, planned, loaded, self._lease)
         except PlanStale:
-            self._want(Cause.DATABASE)
+            self._want(Cause.DATABASE, _now())
             return True
         except StoreError as error:
             self._in_the_way(error)
@@ -353,8 +390,26 @@ class _Watch:
             # The same would fail the same way; what changes makes another digest.
             self._given_up = planned.document["digest"]
         self._view.applied(applied, planned.document)
-        self._want(Cause.DATABASE)
+        self._want(Cause.DATABASE, _now())
         return True
+
+
+def _believed(planned: Planned) -> frozenset[str]:
+    """The servers whose listings an apply of a plan rests on; what it takes away or sets needs no server."""
+    found: set[str] = set()
+    for operation in planned.report.plan.operations:
+        match operation:
+            case Attach(tool=tool) | Refresh(tool=tool):
+                found.add(tool.server)
+            case UpdateServer(after=after):
+                found.add(after.name)
+            case _:
+                pass
+    return frozenset(found)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _fingerprint(document: PlanDocument) -> str:

@@ -7,7 +7,8 @@ what it is: unknown, never empty (DESIGN.md section 5).
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
@@ -32,7 +33,7 @@ _PUSHES = (Attention.PUSH, Attention.SUBSCRIPTION)
 class ServerState:
     """What a server said last, how its changes are noticed, and when it is listed next by the clock (seconds; None: never).
 
-    `failures` are listings in a row that came to nothing.
+    `failures` are listings in a row that came to nothing. `asked_at` is when the observation was asked for, by the loop's clock.
     """
 
     server: str
@@ -40,6 +41,7 @@ class ServerState:
     attention: Attention
     next_in: float | None = None
     failures: int = 0
+    asked_at: float = 0.0
 
     @property
     def is_known(self) -> bool:
@@ -52,27 +54,28 @@ class ServerState:
         return (mine, self.attention) == (others, other.attention)
 
 
-_Told = Callable[[ServerState], None]
+_Told = Callable[[ServerState, bool], None]
 _Declared = tuple[Endpoint, str | None, Connection]
 
 
 @dataclass(slots=True)
 class _Round:
-    """One server's task, and the event that asks for a listing now."""
+    """One server's task, and the event that asks for a listing now. `began` is when the newest listing did, ended or not."""
 
     declared: _Declared
     watched: WatchedServer
     state: ServerState
+    began: float = 0.0
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     task: "asyncio.Task[None] | None" = None
 
 
 class ServersWatch:
-    """All servers of one configuration. `on_news` is told of each answer that differs from the one before."""
+    """All servers of one configuration. `on_answer` is told of each answer, and whether it differs from the one before."""
 
-    def __init__(self, pace: WatchPace, on_news: _Told):
+    def __init__(self, pace: WatchPace, on_answer: _Told):
         self._pace = pace
-        self._on_news = on_news
+        self._on_answer = on_answer
         self._rounds: dict[str, _Round] = {}
         self._leaving: set[asyncio.Task[None]] = set()
         self._gate = asyncio.Semaphore(CONCURRENT_LISTINGS)
@@ -101,6 +104,12 @@ class ServersWatch:
         """List every server as soon as its gap allows."""
         for each in self._rounds.values():
             each.asked.set()
+
+    def list_again(self, names: Iterable[str], since: float) -> None:
+        """List these servers as soon as the gap allows, those that no listing was begun of since then."""
+        for name in names:
+            if name in self._rounds and self._rounds[name].began < since:
+                self._rounds[name].asked.set()
 
     async def close(self) -> None:
         """End every connection and child process; bounded."""
@@ -131,14 +140,18 @@ class ServersWatch:
         clock = asyncio.get_running_loop().time
         pushed, idle = False, 0
         while True:
-            one.asked.clear()
-            began = clock()
             async with self._gate:
+                one.asked.clear()
+                one.began = clock()
                 observation = await one.watched.list_now()
             is_news = self._note(one, observation)
             idle = idle + 1 if pushed and not is_news else 0
             pushed = await self._due(one)
-            await asyncio.sleep(max(0.0, began + self._pace.gap_after(idle) - clock()))
+            await asyncio.sleep(max(0.0, one.began + self._pace.gap - clock()))
+            # A server that cried wolf waits longer; whoever asks for it does not.
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(one.began + self._pace.gap_after(idle)):
+                    await one.asked.wait()
 
     def _note(self, one: _Round, observation: Listed | Unreachable) -> bool:
         before = one.state
@@ -149,11 +162,11 @@ class ServersWatch:
             observation=observation,
             attention=attention,
             failures=failures,
+            asked_at=one.began,
             next_in=self._next_in(attention, failures),
         )
         is_news = not one.state.says_the_same(before)
-        if is_news:
-            self._on_news(one.state)
+        self._on_answer(one.state, is_news)
         return is_news
 
     def _next_in(self, attention: Attention, failures: int) -> float:
