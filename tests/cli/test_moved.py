@@ -239,3 +239,28 @@ def test_a_protected_assistant_is_neither_emptied_nor_deleted(applied: Workspace
     applied.write(CONFIG.split("assistants:")[0] + "removed: [assistant.ops]\n")
     assert [each["code"] for each in applied.apply("--allow-detach", "2").document["refused"]] == ["protected"]
     assert len(attachments(applied)) == 2
+
+
+ANOTHER = CONFIG.replace("assistants:", "    - name: tracker\n      command: {server:tracker}\nassistants:").replace(
+    "include: [find, close]\n", "include: [close]\n      - server: tracker\n        include: [find]\n"
+)
+
+
+def test_a_tool_of_another_server_is_another_tool_and_the_diagnostic_says_how_it_keeps_its_name(applied: Workspace):
+    applied.serve("tracker", tool("find", "Finds."))
+    applied.write(ANOTHER + "moved: [{from: tool.issues/find, to: tool.tracker/find}]\n")
+    refused = applied.run("validate", "--format", "json")
+    (problem,) = refused.document["diagnostics"]
+    assert (refused.code, problem["code"]) == (1, "moved-server")
+    assert "policy and credentials" in problem["message"]
+    assert "`include` of tracker" in problem["hint"]
+    assert "aliases: {find: " in problem["hint"]
+
+
+def test_a_tool_that_is_taken_from_another_server_keeps_its_name_by_an_alias_in_one_apply(applied: Workspace):
+    applied.serve("tracker", tool("find", "Finds."))
+    applied.write(ANOTHER + "        aliases: {find: issues__find}\n")
+    assert applied.plan().done == {"attach": 1, "detach": 1, "register_server": 1, "unchanged": 1}
+    assert applied.apply().code == 0
+    assert [name for *_, name in attachments(applied)] == ["issues__close", "issues__find"]
+    assert is_settled(applied)

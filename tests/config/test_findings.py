@@ -368,6 +368,6 @@ def test_every_code_that_comes_out_is_explained() -> None:
         "include-missing", "include-outside", "include-unmatched", "key-in-two-files", "overlay-directive",
         "overlay-entry", "unknown-environment",
         # Of moved and removed; test_moves.py has them.
-        "invalid-address", "moved-chain", "moved-kinds", "moved-still-declared", "moved-undeclared", "named-twice",
+        "invalid-address", "moved-chain", "moved-kinds", "moved-server", "moved-still-declared", "moved-undeclared", "named-twice",
         "removed-kind", "removed-still-declared",
     }  # fmt: skip

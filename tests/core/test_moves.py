@@ -301,7 +301,7 @@ def test_an_entry_with_nothing_left_to_do_is_a_note(before: str, after: str) -> 
 ENTRIES: dict[str, tuple[list[Move], list[str]]] = {
     "fits": ([move("server.gone", "server.old")], []),
     "other kind": ([move("server.gone", "assistant.ops")], ["moved-kinds"]),
-    "tool of another server": ([move("tool.gone/search", "tool.old/search")], ["moved-kinds"]),
+    "tool of another server": ([move("tool.gone/search", "tool.old/search")], ["moved-server"]),
     "server from a tool": ([move("tool.old/search", "server.old")], ["moved-kinds"]),
     "undeclared": ([move("server.gone", "server.lost")], ["moved-undeclared"]),
     "unselected tool": ([move("tool.old/gone", "tool.old/lost")], ["moved-undeclared"]),

@@ -49,9 +49,15 @@ _MOVES: Mapping[str, Explanation] = {
         "or the command that a server had.",
     ),
     "moved-kinds": Explanation(
-        "An entry of `moved` leads from one kind of thing to another, or from one server's tool to another server's.",
+        "An entry of `moved` leads from one kind of thing to another.",
         "What moves keeps its rows, and those of a server are not those of an assistant.",
         "Name a server, a tool of the same server, an assistant or a workspace on both sides.",
+    ),
+    "moved-server": Explanation(
+        "An entry of `moved` leads from one server's tool to another server's.",
+        "A moved tool keeps its id, its policy and its place among calls, which belong to the server that it is called on. Another "
+        "server is reached under another policy and with other credentials, whatever its tool is called.",
+        "Select it at the new server and drop it at the old one in one apply; an `aliases:` entry keeps its name.",
     ),
     "moved-undeclared": Explanation(
         "An entry of `moved` leads to something that the file does not declare.",

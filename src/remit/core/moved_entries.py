@@ -76,6 +76,13 @@ def _is_at(endpoint: HttpEndpoint | StdioEndpoint, subject: EndpointSubject) -> 
 
 
 def _check_move(move: Move, declared: _Declared) -> Iterator[Diagnostic]:
+    if (
+        isinstance(move.before, ToolSubject)
+        and isinstance(move.after, ToolSubject)
+        and not _fit(move.before, move.after)
+    ):
+        yield _other_server(move, move.before, move.after)
+        return
     if not _fit(move.before, move.after):
         yield _finding(
             "moved-kinds",
@@ -99,6 +106,19 @@ def _check_move(move: Move, declared: _Declared) -> Iterator[Diagnostic]:
             f"the file still declares {move.before}, so it cannot have become {move.after}",
             "delete the old declaration, or the entry of `moved`",
         )
+
+
+def _other_server(move: Move, before: ToolSubject, after: ToolSubject) -> Diagnostic:
+    # A moved tool keeps id, policy and approvals, and all of them are bound to a registration (DESIGN.md section 4).
+    return _finding(
+        "moved-server",
+        move.source,
+        f"{before} cannot become {after}: the tool of another server is another tool, reached under that server's policy "
+        "and credentials",
+        f"take it out of `include` of {before.server}, put it into `include` of {after.server}, and keep the name that models "
+        f"know with `aliases: {{{after.remote_name}: ...}}` there; or move the whole server: {{from: server.{before.server}, "
+        f"to: server.{after.server}}}",
+    )
 
 
 def _fit(before: Subject, after: Subject) -> bool:
