@@ -109,7 +109,7 @@ def _check_move(move: Move, declared: _Declared) -> Iterator[Diagnostic]:
 
 
 def _other_server(move: Move, before: ToolSubject, after: ToolSubject) -> Diagnostic:
-    # A moved tool keeps id, policy and approvals, and all of them are bound to a registration (DESIGN.md section 4).
+    # A moved tool keeps its id and its policy, and both are bound to a registration (DESIGN.md section 4).
     return _finding(
         "moved-server",
         move.source,
