@@ -16,6 +16,7 @@ from remit.core.plan import DriftKind, HoldReason, Plan
 from remit.core.planner import PlanRequest
 from remit.core.recorded import Recorded, WorkspaceRecord
 from tests.core.generated import States, shuffled, states
+from tests.core.test_planning_properties import gone_without_replacement
 from tests.states import OWNER, WORKSPACE, plan, whole_change
 
 EXAMPLES = settings(max_examples=100)
@@ -66,6 +67,14 @@ def test_a_lock_changes_no_detach(each: States, other: States) -> None:
 
     by_lock = plan(each.desired, each.recorded, each.live, lock=drafted(each, other.live).lock)
     assert detaches(by_lock) == detaches(plan(each.desired, each.recorded, each.live))
+
+
+@EXAMPLES
+@given(states(), states())
+def test_no_lock_takes_a_tool_before_what_takes_its_place_is_there(each: States, other: States) -> None:
+    for lock in (Lock(), drafted(each, other.live).lock, drafted(each).lock):
+        outcome = plan(each.desired, each.recorded, each.live, lock=lock)
+        assert gone_without_replacement(each, applied(each, outcome)) == []
 
 
 @EXAMPLES

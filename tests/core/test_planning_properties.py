@@ -31,6 +31,7 @@ from remit.core.operations import (
 )
 from remit.core.plan import DeferredReason, DriftKind, Held, HoldReason, Plan
 from remit.core.recorded import Recorded, RecordedAttachment
+from remit.core.selector import Selector
 from tests.core.generated import PATCHES, States, shuffled, states
 from tests.states import OWNER, WORKSPACE, plan
 
@@ -91,6 +92,41 @@ def test_the_same_states_give_the_same_plan(each: States) -> None:
 def test_nothing_a_server_says_or_fails_to_say_detaches_a_tool(each: States, other: States) -> None:
     assert detaches(planned(replace(each, live=other.live))) == detaches(planned(each))
     assert detaches(planned(replace(each, live={}))) == detaches(planned(each))
+
+
+@EXAMPLES
+@given(states(), st.integers(0, 2**32))
+def test_no_tool_goes_before_what_takes_its_place_is_there(each: States, seed: int) -> None:
+    random = Random(seed)
+    held = [one.operation for one in planned(each).held if isinstance(one.operation, Attach | Refresh)]
+    some = [acceptance_of(one) for one in held if random.random() < 0.5]
+    partly = plan(each.desired, each.recorded, each.live, accept=some)
+    for outcome in (planned(each), partly, all_accepted(each)):
+        assert gone_without_replacement(each, applied(each, outcome)) == []
+
+
+def gone_without_replacement(each: States, after: Recorded) -> list[Key]:
+    """Attachments that are gone while the file selects their tool of an enabled server of the name that theirs had."""
+    names = {one.server_id: one.name for one in each.recorded.servers if one.workspace == WORKSPACE}
+    ids = {one.name: one.server_id for one in after.servers if one.workspace == WORKSPACE}
+    enabled = {one.name for one in each.desired.servers if one.enabled}
+    selectors = {
+        (one.name, selection.server): Selector.of(selection)
+        for one in each.desired.assistants
+        for selection in one.selections
+        if selection.server in enabled
+    }
+    present = {key_of(one) for one in after.attachments}
+    own = (key_of(one) for one in each.recorded.attachments if one.workspace == WORKSPACE)
+    lost: list[Key] = []
+    for key in own:
+        owner, assistant, server_id, remote_name = key
+        selector = selectors.get((assistant, names.get(server_id, "")))
+        if key not in present and selector is not None and selector.pattern_for(remote_name) is not None:
+            successor = ids.get(names[server_id])
+            if (owner, assistant, successor, remote_name) not in present:
+                lost.append(key)
+    return lost
 
 
 @EXAMPLES
@@ -155,11 +191,11 @@ def test_after_an_apply_of_everything_nothing_is_left_to_do(each: States) -> Non
     second = all_accepted(replace(each, recorded=applied(each, first)))
     assert second.operations == ()
     assert waiting(second) == waiting(first)
-    # What stays held needs a server: a listing of a new endpoint, or the approved definition back.
+    # What stays held needs a server: a listing of a new endpoint, a tool to take another's place, the approved definition back.
     reasons = {reason for held in first.held for reason in held.because}
-    unlisted = HoldReason.ENDPOINT_UNLISTED in reasons
+    missing = {HoldReason.ENDPOINT_UNLISTED, HoldReason.NOT_REPLACED}
     loosened = {HoldReason.LOOSENED_WHILE_DRIFTED, HoldReason.LOOSENED_WHILE_UNCHECKED}
-    assert reasons - {HoldReason.ENDPOINT_UNLISTED, *loosened} <= ({HoldReason.ENDPOINT_GROUP} if unlisted else set())
+    assert reasons - {*missing, *loosened} <= ({HoldReason.ENDPOINT_GROUP} if missing & reasons else set())
 
 
 def waiting(outcome: Plan) -> list[Held]:

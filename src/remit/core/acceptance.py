@@ -88,7 +88,8 @@ class Unsettled:
 
     `drifted` are addresses of attachments that drifted, as far as anybody knows, `unchecked` those whose server gave no
     listing to compare with, `misnamed` those whose alias was edited, `unlisted` the enabled servers without a listing,
-    `replaced` leads from a registration to the other server that takes its name, `guarded` from an assistant and a
+    `replaced` leads from a registration to the other server that takes its name, `awaited` from a tool of such a registration
+    to the one that has to be attached in its place, `guarded` from an assistant and a
     permission to the attachments that ask for it, under the recorded policy or under the file's. `lock_holds` leads from
     tools to why a lock holds them (None: no lock is in force), `unlike_lock` are the servers that offer something else than
     it approves.
@@ -99,6 +100,7 @@ class Unsettled:
     misnamed: Collection[str] = ()
     unlisted: Collection[ServerId] = ()
     replaced: Mapping[ServerId, ServerId] = field(default_factory=dict[ServerId, ServerId])
+    awaited: Mapping[ToolKey, ToolKey] = field(default_factory=dict[ToolKey, ToolKey])
     guarded: Mapping[tuple[str, str], Collection[str]] = field(default_factory=dict[tuple[str, str], Collection[str]])
     lock_holds: Mapping[ToolKey, HoldReason] | None = None
     unlike_lock: Collection[ServerId] = ()
@@ -107,7 +109,7 @@ class Unsettled:
 def settle(candidates: Sequence[Operation], acceptances: Collection[Acceptance], unsettled: Unsettled) -> Settled:
     """Divide candidates into what runs and what waits."""
     reasons = [_own_reasons(operation, acceptances, unsettled.lock_holds) for operation in candidates]
-    hold_groups(candidates, reasons, unsettled.unlisted, unsettled.replaced, unsettled.unlike_lock)
+    hold_groups(candidates, reasons, unsettled.unlisted, unsettled.replaced, unsettled.awaited, unsettled.unlike_lock)
     waiting = [operation for operation, because in zip(candidates, reasons, strict=True) if because]
     uneasy = {*unsettled.drifted, *(address_of(each) for each in waiting if isinstance(each, Refresh))}
     # The server of a detach that waits is declared no more, so nobody asks it either.

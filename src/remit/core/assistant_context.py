@@ -90,7 +90,8 @@ class ToolOutcome:
     addresses of attachments whose server does not answer or is not asked, `misnamed` those whose alias was edited.
     `uneasy` are addresses of attachments that must not be loosened now: their approved definition is not to be had, or
     their server does not answer and its last good listing had drifted. `lock_holds` leads from a tool of an assistant to why
-    the lock holds it, `unlike_lock` are the servers that offer something else than the lock approves.
+    the lock holds it, `unlike_lock` are the servers that offer something else than the lock approves. `awaited` leads from
+    a tool of a replaced server to the one that has to be attached before it may go.
     """
 
     operations: list[Operation] = field(default_factory=list[Operation])
@@ -104,6 +105,7 @@ class ToolOutcome:
     uneasy: list[str] = field(default_factory=list[str])
     lock_holds: dict[ToolKey, HoldReason] = field(default_factory=dict[ToolKey, HoldReason])
     unlike_lock: set[ServerId] = field(default_factory=set[ServerId])
+    awaited: dict[ToolKey, ToolKey] = field(default_factory=dict[ToolKey, ToolKey])
     unchanged: int = 0
 
     def require(self, assistant: str, permission: str | None, address: str) -> None:

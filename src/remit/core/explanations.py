@@ -101,14 +101,19 @@ _HOLDS: Mapping[str, Explanation] = {
         "plan again when the server answers.",
     ),
     HoldReason.ENDPOINT_GROUP: Explanation(
-        "It belongs to a change of endpoint, which is done whole or not at all.",
-        "Half of it would call one server by the definitions of the other.",
-        "accept every held refresh of that server; the old endpoint serves until then.",
+        "It belongs to a change of endpoint, or of the server behind a name, which is done whole or not at all.",
+        "Half of it would call one server by the definitions of the other, or take tools away before others take their place.",
+        "settle what else is held of that server (accept it, or renew the lock); the old one serves until then.",
     ),
     HoldReason.ENDPOINT_UNLISTED: Explanation(
         "A server moves to an endpoint that could not be listed.",
         "Nobody has seen what answers there.",
         "make the new endpoint answer, then plan again; the old endpoint serves until then.",
+    ),
+    HoldReason.NOT_REPLACED: Explanation(
+        "Another server takes the name of the tool's server, and has no such tool that could be attached in its place.",
+        "The file still selects the tool, by name or by a glob, so taking it away was nobody's wish.",
+        "name it under `exclude` if it may go, or say with `moved` that the server has only another address.",
     ),
     HoldReason.NOT_IN_LOCK: Explanation(
         "A lock is in force and does not have the tool, or not this tool of this assistant.",

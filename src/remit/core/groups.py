@@ -11,7 +11,6 @@ from typing import TypeAlias
 from remit.core.aliases import fold
 from remit.core.identity import ServerId, identity_key_of
 from remit.core.operations import (
-    FROM_THE_ROWS,
     Attach,
     Detach,
     Operation,
@@ -21,6 +20,7 @@ from remit.core.operations import (
     RenameAlias,
     RenameServer,
     ServerFacts,
+    ToolKey,
     UnregisterServer,
     UpdateServer,
 )
@@ -37,16 +37,19 @@ def hold_groups(
     reasons: _Reasons,
     unlisted: Collection[ServerId],
     replaced: Mapping[ServerId, ServerId],
+    awaited: Mapping[ToolKey, ToolKey],
     unlike_lock: Collection[ServerId],
 ) -> None:
     """Add to `reasons` why operations wait for each other.
 
     `unlisted` are enabled servers without a listing, `replaced` leads from a registration to the server that takes its name,
-    `unlike_lock` are the servers that offer something else than a lock approves.
+    `awaited` from a tool of such a registration to the one that takes its place, `unlike_lock` are the servers that offer
+    something else than a lock approves.
     """
     _hold_unlisted(candidates, reasons, unlisted, replaced)
+    _hold_unreplaced(candidates, reasons, unlisted, awaited)
     _hold_unaccepted(candidates, reasons, unlike_lock)
-    while waiting := _pulled_along(candidates, reasons, replaced):
+    while waiting := _pulled_along(candidates, reasons, replaced, awaited):
         for at in waiting:
             reasons[at].append(HoldReason.ENDPOINT_GROUP)
 
@@ -66,12 +69,26 @@ def _hold_unlisted(
                 changes_endpoint(change) and change.server_id in unlisted
             ):
                 waits = True
-            case RegisterServer(server_id=server_id) | RenameServer(server_id=server_id):
-                waits = server_id in new
+            case RegisterServer() | UpdateServer() | RenameServer():
+                waits = operation.server_id in new
             case _:
                 waits = _serves_for(operation, old)
         if waits:
             because.append(HoldReason.ENDPOINT_UNLISTED)
+
+
+def _hold_unreplaced(
+    candidates: Sequence[Operation],
+    reasons: _Reasons,
+    unlisted: Collection[ServerId],
+    awaited: Mapping[ToolKey, ToolKey],
+) -> None:
+    """Let a tool serve while the server that was listed in place of its own has no such tool to give."""
+    offered = {each.tool.key for each in candidates if isinstance(each, Attach)} if awaited else set[ToolKey]()
+    for each, because in zip(candidates, reasons, strict=True):
+        successor = awaited.get(each.tool.key) if isinstance(each, Detach) else None
+        if successor is not None and successor not in offered and successor[1] not in unlisted:
+            because.append(HoldReason.NOT_REPLACED)
 
 
 def _hold_unaccepted(candidates: Sequence[Operation], reasons: _Reasons, unlike_lock: Collection[ServerId]) -> None:
@@ -88,19 +105,26 @@ def _hold_unaccepted(candidates: Sequence[Operation], reasons: _Reasons, unlike_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kept:
-    """What stays as it is for now: endpoints, servers that were to go, servers that were to come, and aliases."""
+    """What stays as it is for now: endpoints, servers that were to go, servers that were to come, and aliases.
+
+    `early` are servers that take the name of one that has to stay.
+    """
 
     endpoints: frozenset[str]
     leaving: frozenset[ServerId]
     arriving: frozenset[ServerId]
+    early: frozenset[ServerId]
     aliases: frozenset[tuple[str, str]]
 
     @classmethod
-    def of(cls, held: Iterable[Operation], replaced: Mapping[ServerId, ServerId]) -> "_Kept":
+    def of(
+        cls, held: Iterable[Operation], replaced: Mapping[ServerId, ServerId], unreplaced: Collection[ServerId]
+    ) -> "_Kept":
         held = tuple(held)
         arriving = frozenset(
             each.server_id for each in held if isinstance(each, RegisterServer | UpdateServer | RenameServer)
         )
+        leaving = frozenset(old for old, new in replaced.items() if new in arriving or old in unreplaced)
         return cls(
             endpoints=frozenset(
                 _identity(each.before)
@@ -108,8 +132,9 @@ class _Kept:
                 if isinstance(each, UpdateServer | UnregisterServer)
                 or (isinstance(each, RenameServer) and changes_endpoint(each))
             ),
-            leaving=frozenset(old for old, new in replaced.items() if new in arriving),
+            leaving=leaving,
             arriving=arriving,
+            early=frozenset(replaced[old] for old in leaving),
             aliases=frozenset(
                 (each.tool.assistant, fold(each.tool.provider_name))
                 for each in held
@@ -119,13 +144,19 @@ class _Kept:
 
 
 def _pulled_along(
-    candidates: Sequence[Operation], reasons: _Reasons, replaced: Mapping[ServerId, ServerId]
+    candidates: Sequence[Operation],
+    reasons: _Reasons,
+    replaced: Mapping[ServerId, ServerId],
+    awaited: Mapping[ToolKey, ToolKey],
 ) -> list[int]:
     """Which candidates have to wait for one that does, as far as can be seen in one look."""
-    kept = _Kept.of((each for each, because in zip(candidates, reasons, strict=True) if because), replaced)
+    judged = tuple(zip(candidates, reasons, strict=True))
+    attached = {each.tool.key for each, because in judged if awaited and isinstance(each, Attach) and not because}
+    unreplaced = {server_id for (_, server_id, _), successor in awaited.items() if successor not in attached}
+    kept = _Kept.of((each for each, because in judged if because), replaced, unreplaced)
     return [
         at
-        for at, (each, because) in enumerate(zip(candidates, reasons, strict=True))
+        for at, (each, because) in enumerate(judged)
         if (_is_listed_from(each, kept.arriving) and HoldReason.ENDPOINT_GROUP not in because)
         or (not because and _waits_for(each, kept))
     ]
@@ -134,7 +165,7 @@ def _pulled_along(
 def _waits_for(operation: Operation, kept: _Kept) -> bool:
     match operation:
         case RegisterServer(facts=facts) | UpdateServer(after=facts) | RenameServer(after=facts):
-            return _identity(facts) in kept.endpoints
+            return _identity(facts) in kept.endpoints or operation.server_id in kept.early
         case Attach(tool=tool):
             return (tool.assistant, fold(tool.provider_name)) in kept.aliases
         case RenameAlias(tool=tool, after=name):
@@ -154,12 +185,16 @@ def _serves_for(operation: Operation, leaving: Collection[ServerId]) -> bool:
             return False
 
 
+_WHILE_IT_ARRIVES = frozenset({Reason.DATABASE_DRIFT, Reason.RELEASED})
+"""Reasons of a refresh that concerns what serves already; one that adopts a tool adopts it together with its server."""
+
+
 def _is_listed_from(operation: Operation, servers: Collection[ServerId]) -> bool:
-    """Whether an operation came out of a listing of one of these servers, so that it cannot go ahead of them."""
+    """Whether an operation came with one of these servers or out of its listing, so that it cannot go ahead of it."""
     return (
         isinstance(operation, Attach | Refresh)
         and operation.tool.server_id in servers
-        and operation.reason not in FROM_THE_ROWS
+        and operation.reason not in _WHILE_IT_ARRIVES
     )
 
 

@@ -23,14 +23,25 @@ from remit.core.envelope import compare_envelopes, difference_words, strictest
 from remit.core.identity import ProviderName, RemoteName, ServerId
 from remit.core.kept_by_lock import judge_by_lock
 from remit.core.naming import KeptNames, settle_kept
-from remit.core.operations import Change, Detach, Origin, Reason, Refresh, RenameAlias, Risk, RiskCode, SetEnvelope
+from remit.core.operations import (
+    Change,
+    Detach,
+    Origin,
+    Reason,
+    Refresh,
+    RenameAlias,
+    Risk,
+    RiskCode,
+    SetEnvelope,
+    ToolKey,
+)
 from remit.core.plan import DriftKind
 from remit.core.recorded import RecordedAttachment
 from remit.core.removals import removal_of_tool
 from remit.core.risks import direction_risks, policy_risks
 from remit.core.selector import Selector
 from remit.core.suggestions import vanished_notes
-from remit.core.table import TOOL_TABLE, Row, Stored, Wanted
+from remit.core.table import TOOL_TABLE, Row, Seen, Stored, Wanted
 from remit.core.views import ServerView
 
 __all__ = ["judge_attachments"]
@@ -42,14 +53,17 @@ def judge_attachments(context: AssistantContext, outcome: ToolOutcome) -> KeptNa
     for protected in context.protected:
         outcome.unchecked.append(_guarded(context, protected, outcome))
     kept: list[Kept] = []
+    gone: list[Detach | Refresh] = []
     chosen = context.chosen()
     for attachment in sorted(context.attachments, key=lambda each: each.provider_name):
         _guarded(context, attachment, outcome)
         selected = _selected(chosen, attachment)
         if selected is None:
-            outcome.operations.append(_let_go(context, attachment))
+            gone.append(_let_go(context, attachment))
         else:
             kept.append(selected)
+    outcome.operations.extend(gone)
+    outcome.awaited.update(_awaited(context, gone, kept))
     names = _settle_names(context, kept, outcome)
     for each in kept:
         before = outcome.size
@@ -68,7 +82,7 @@ def _selected(chosen: Mapping[ServerId, tuple[Selector, ServerView]], attachment
         return None
     selector, view = chosen[attachment.server_id]
     moved_to = view.moved.get(attachment.remote_name)
-    pattern = selector.pattern_for(moved_to or attachment.remote_name)
+    pattern = selector.pattern_for(view.name_now(attachment.remote_name))
     if pattern is None:
         return None
     return Kept(attachment, selector.selection, pattern, view, None if moved_to is None else RemoteName(moved_to))
@@ -120,11 +134,32 @@ def _why_detached(context: AssistantContext, attachment: RecordedAttachment) -> 
     if any(view.server_id == attachment.server_id for view in context.views.values()):
         return Reason.NO_LONGER_SELECTED
     successor = context.names[attachment.server_id]
+    view = context.views.get(successor)
+    name = attachment.remote_name if view is None else view.name_now(attachment.remote_name)
     wanted = any(
-        selection.server == successor and Selector.of(selection).pattern_for(attachment.remote_name)
-        for selection in context.selections
+        selection.server == successor and Selector.of(selection).pattern_for(name) for selection in context.selections
     )
-    return Reason.SERVER_REPLACED if wanted and successor in context.views else Reason.SERVER_REMOVED
+    return Reason.SERVER_REPLACED if wanted and view is not None else Reason.SERVER_REMOVED
+
+
+def _awaited(
+    context: AssistantContext, gone: Sequence[Detach | Refresh], kept: Sequence[Kept]
+) -> Iterator[tuple[ToolKey, ToolKey]]:
+    """What has to be attached before the tools of a replaced server may go, apart from what is attached already.
+
+    Of a server that the file disables nothing serves, so nothing waits for it.
+    """
+    replaced = [each.tool for each in gone if each.reason is Reason.SERVER_REPLACED]
+    there = {
+        (each.view.server_id, each.remote_name)
+        for each in kept
+        if replaced and each.view.seen(each.remote_name, each.attachment) in (Seen.SAME, Seen.OTHER)
+    }
+    for tool in replaced:
+        view = context.views[tool.server]
+        name = view.name_now(tool.remote_name)
+        if view.server.enabled and (view.server_id, name) not in there:
+            yield tool.key, (context.name, view.server_id, name)
 
 
 def _settle_names(context: AssistantContext, kept: Sequence[Kept], outcome: ToolOutcome) -> KeptNames:

@@ -56,6 +56,7 @@ class HoldReason(StrEnum):
     LOOSENED_WHILE_UNCHECKED = "loosened_while_unchecked"
     ENDPOINT_GROUP = "endpoint_group"
     ENDPOINT_UNLISTED = "endpoint_unlisted"
+    NOT_REPLACED = "not_replaced"
     NOT_IN_LOCK = "not_in_lock"
     UNLIKE_LOCK = "unlike_lock"
 

@@ -108,6 +108,7 @@ def _planned(desired: Desired, moves: Moves, matching: Matching, live: Live, req
             misnamed=tools.misnamed,
             unlisted={view.server_id for view in views.values() if view.server.enabled and not view.is_listed},
             replaced=_replaced(matching),
+            awaited=tools.awaited,
             guarded=tools.guarded,
             lock_holds=None if _lock_in_force(desired, request) is None else tools.lock_holds,
             unlike_lock=tools.unlike_lock,

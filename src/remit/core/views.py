@@ -58,6 +58,10 @@ class ServerView:
         """Whether there is a complete listing to judge by."""
         return self.server.enabled and isinstance(self.observation, Listed)
 
+    def name_now(self, remote_name: str) -> RemoteName:
+        """The name that the file has for a tool that was recorded under `remote_name`."""
+        return RemoteName(self.moved.get(remote_name, remote_name))
+
     def seen(self, remote_name: str, attachment: RecordedAttachment | None) -> Seen:
         """What the server says of a tool, compared with what is attached."""
         if not self.server.enabled:

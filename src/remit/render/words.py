@@ -118,12 +118,16 @@ HOLD_WORDS: Mapping[str, tuple[str, str]] = {
         "plan again when the server answers",
     ),
     HoldReason.ENDPOINT_GROUP: (
-        "it belongs to a change of endpoint, which is done whole or not at all",
-        "accept every held refresh of that server; the old endpoint serves until then",
+        "it belongs to a change of endpoint or of server, which is done whole or not at all",
+        "settle what else is held of that server; the old one serves until then",
     ),
     HoldReason.ENDPOINT_UNLISTED: (
         "the new endpoint could not be listed",
         "make the new endpoint answer, then plan again; the old endpoint serves until then",
+    ),
+    HoldReason.NOT_REPLACED: (
+        "the server that takes the place of its server has no such tool to attach",
+        "name it under `exclude` if it may go, or say with `moved` that the server has only another address",
     ),
     HoldReason.NOT_IN_LOCK: (
         "it is not in the lock",
