@@ -71,9 +71,19 @@ def call(client: RemoteMcpClient) -> Coroutine[Any, Any, JsonObject]:
 
 
 NOT_VALID = "the answer to tools/call is no valid JSON-RPC message"
+ANOTHER = "the answer is a message to nobody, or to another request"
+REFUSAL = b'{"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": "what?"}}'
 BODIES = {
     "JSON, broken and good": ("application/json", BROKEN, b"\n" + GOOD, NOT_VALID),
     "JSON, good and good": ("application/json", GOOD, b"\n" + GOOD, NOT_VALID),
+    "JSON, to another request": ("application/json", GOOD.replace(b"101", b"999"), b" ", ANOTHER),
+    "JSON, no answer at all": ("application/json", NOTICE, b" ", ANOTHER),
+    "JSON, a refusal under no number": (
+        "application/json",
+        REFUSAL[:30],
+        REFUSAL[30:],
+        "tools/call was answered with error",
+    ),
     "events, broken and good": ("text/event-stream", event(BROKEN), event(GOOD), NOT_VALID),
     "events, wrong and good": ("text/event-stream", event(WRONG), event(GOOD), NOT_VALID),
     "events, good and broken": ("text/event-stream", event(GOOD), event(BROKEN), "good"),

@@ -26,7 +26,8 @@ _LEFT_SECONDS = 1.0
 class OpenPost:
     """The POST of a request, up to the end of its answer."""
 
-    def __init__(self, on_end: Callable[["OpenPost"], None]):
+    def __init__(self, number: int | str, on_end: Callable[["OpenPost"], None]):
+        self.number = number
         self.scope = anyio.CancelScope()
         self.is_streaming = False
         self._on_end = on_end
@@ -68,7 +69,7 @@ class Asides:
             if self._open.get(number) is post:
                 del self._open[number]
 
-        post = self._open[number] = OpenPost(ended)
+        post = self._open[number] = OpenPost(number, ended)
         try:
             yield post
         finally:

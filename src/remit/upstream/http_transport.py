@@ -28,7 +28,7 @@ from remit.upstream.asides import Asides, OpenPost
 from remit.upstream.event_body import MAX_SSE_EVENT, EventBody
 from remit.upstream.faults import SERVER_GONE, Fault
 from remit.upstream.marked_errors import error_of_fault
-from remit.upstream.outgoing import outgoing
+from remit.upstream.outgoing import answer_in, outgoing
 from remit.upstream.overlong import Overlong
 from remit.upstream.parking import Parking
 from remit.upstream.posting import Posts
@@ -253,11 +253,21 @@ class HttpTransport(httpx2.AsyncBaseTransport):
         body = await self._drained(response, headers)
         self._judge(request, response.status, kind, headers, body)
         if kind == "application/json":
-            body = self.parking.passable(body)
+            body = self._for_request(body, post)
         # The length of a drained body is known; chunked framing does not apply to it any more.
         headers.pop("transfer-encoding", None)
         headers["content-length"] = str(len(body))
         return httpx2.Response(response.status, headers=headers, content=body)
+
+    def _for_request(self, body: bytes, post: OpenPost | None) -> bytes:
+        """A body that the SDK can parse. Nothing else can come for the request, so what does not answer it fails it."""
+        body, document = self.parking.read(body)
+        if post is None or document is None:
+            return body
+        found = answer_in(document, post.number)
+        if found is None:
+            raise _Failed(_protocol("the answer is a message to nobody, or to another request"))
+        return body if found is document else json.dumps(found).encode("utf-8")
 
     async def _receipt(self, response: httpcore2.Response) -> httpx2.Response:
         """The answer to a request whose outcome comes on the stream: whatever else it says is nobody's."""

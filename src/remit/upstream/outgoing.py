@@ -9,7 +9,7 @@ import httpx2
 
 from remit.upstream.tickets import CANCELLED, request_key
 
-__all__ = ["Outgoing", "outgoing"]
+__all__ = ["Outgoing", "answer_in", "outgoing"]
 
 _INITIALIZE = "initialize"
 _INITIALIZED = "notifications/initialized"
@@ -49,3 +49,15 @@ def outgoing(request: httpx2.Request) -> Outgoing | None:
     # An answer of ours has a number too: that of the server's request.
     number = request_key(message.get("id")) if method else None
     return Outgoing(method, number, request_key(params.get("requestId")) if method == CANCELLED else None)
+
+
+def answer_in(document: object, number: int | str) -> object:
+    """What the one message of an answer's body is to a request: itself, or None where it is for another or for nobody.
+
+    A server that could not read a request refuses it under no number; what is no message is not looked at.
+    """
+    message = cast("dict[str, object]", document) if isinstance(document, dict) else {}
+    if message.get("id") is None and "error" in message:
+        return {**message, "id": number}
+    is_foreign = "method" in message or request_key(message.get("id", number)) != number
+    return None if is_foreign else cast("object", document)

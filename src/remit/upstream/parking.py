@@ -29,11 +29,14 @@ class Parking:
 
     def passable(self, body: bytes) -> bytes:
         """The body itself where the SDK can parse it (or nobody can), else one with a stub as result."""
+        return self.read(body)[0]
+
+    def read(self, body: bytes) -> tuple[bytes, object]:
+        """A passable body, and the document in it as far as the SDK can parse it, else None."""
         try:
-            pydantic_core.from_json(body)
+            return body, pydantic_core.from_json(body)
         except ValueError:
-            return self.parked(body)
-        return body
+            return self.parked(body), None
 
     def parked(self, body: bytes) -> bytes:
         """The body with a stub as result; the body itself where it has none that could be parked."""
