@@ -1,19 +1,22 @@
 """A plan document as Markdown for a review comment or a job summary: danger first, then by assistant, details folded.
 
-Decides sections, their order and how grave each line is; `markdown_operations.py` says how an operation reads,
-`markdown_code.py` fences what others wrote, `markdown_budget.py` drops what does not fit. Walks the document and nothing
-else, as the text does.
+Decides sections and their order; `markdown_ranks.py` says how grave each line is, `markdown_operations.py` how an operation
+reads, `markdown_code.py` fences what others wrote, `markdown_budget.py` drops what does not fit. Walks the document and
+nothing else, as the text does.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from remit.core.operations import RiskCode
 from remit.core.plan import SAFEGUARD_CODES
-from remit.render.layout import Painter, counted
+from remit.render.layout import counted
 from remit.render.markdown_budget import Piece, Section, fitted
 from remit.render.markdown_code import code, code_line
 from remit.render.markdown_operations import assistant_sections, held_section, other_section
+from remit.render.markdown_ranks import Rank, risk_rank
 from remit.render.plan_operations import place_words
 from remit.render.plan_sentences import (
     beside_lines,
@@ -49,10 +52,14 @@ _MARKER = re.compile(r"(<!-- remit (?:plan|apply|drift) [a-z0-9_.-]{1,64}(?: [a-
 _DIGEST = re.compile(r"^Digest `(sha256:[0-9a-f]{64})`", re.MULTILINE)
 _ROOM = 200
 _MESSAGE, _MOST_OUTCOMES = 400, 3
-_PAINT = Painter(colour=False)
-_SEVERITY_RANKS = {"error": 1, "warning": 42}
-_RISK_RANK = 10
-_UNCHECKED_RANK, _ASIDE_RANK = 43, 60
+_ENDPOINTS = 2_000
+"""Characters of an endpoint that becomes another: both are read whole, as far as anybody reads a line."""
+
+_MOST_OF_A_RISK, _BYTES_OF_A_RISK = 20, 4_000
+"""What one code of a risk may take, so that no code crowds out another; new endpoints are all shown."""
+
+_MOST_ERRORS = 20
+_SEVERITY_RANKS = {"error": Rank.ERROR, "warning": Rank.WARNING}
 
 
 def plan_markdown(document: PlanDocument, *, budget_bytes: int = COMMENT_BYTES) -> str:
@@ -129,8 +136,8 @@ def _sections(document: PlanDocument) -> list[Section]:
         Section(title="Not listed", pieces=tuple(_server(entry) for entry in unlisted_servers(document))),
         Section(title="Problems", pieces=tuple(_problems(document["problems"]))),
         held_section(document["held"]),
-        *assistant_sections(document["operations"]),
         other_section(document["operations"]),
+        *assistant_sections(document["operations"]),
         _drift(document),
         _deferred(document),
         _discovery(document),
@@ -147,23 +154,35 @@ def _vetoes(problems: Sequence[ProblemDocument]) -> Iterator[Piece]:
     for way, vetoes in vetoes_by_way(problems).items():
         head = f"- **veto** {code_line(way)}\n"
         for problem in vetoes:
-            yield Piece(rank=0, kind="veto", text=f"{head}  - {_problem(problem)}")
+            yield Piece(rank=Rank.VETO, kind="veto", text=f"{head}  - {_problem(problem)}")
             head = ""
 
 
 def _risks(document: PlanDocument) -> Iterator[Piece]:
-    """Every risk of what would be done or is held, worst first."""
+    """The risks of what would be done or is held, worst first; of one code a bounded part, and a count of the others."""
     order = [code.value for code in RISK_ORDER]
-    found: list[tuple[int, str]] = []
+    found: dict[str, list[str]] = {code: [] for code in order}
     for operation in (*document["operations"], *document["held"]):
         held = " (held)" if "held_because" in operation else ""
         for risk in operation["risks"]:
-            rank = order.index(risk["code"]) if risk["code"] in order else len(order)
+            limit = _ENDPOINTS if risk["code"] == RiskCode.ENDPOINT_CHANGE else _MESSAGE
             place = _place(place_words(operation["source"]))
-            said = f"{code(operation['address'])}{held}: {code(risk['detail'], limit=_MESSAGE)}{place}"
-            found.append((rank, f"- **{_word(risk['code'], order)}** {said}"))
-    for rank, text in sorted(found, key=lambda each: each[0]):
-        yield Piece(rank=_RISK_RANK + rank, kind="risk", text=text)
+            said = f"{code(operation['address'])}{held}: {code(risk['detail'], limit=limit)}{place}"
+            found.setdefault(risk["code"], []).append(f"- **{_word(risk['code'], order)}** {said}")
+    for slug, lines in found.items():
+        shown = lines if slug == RiskCode.ENDPOINT_CHANGE else list(_bounded(lines))
+        more = len(lines) - len(shown)
+        rest = [f"- **{_word(slug, order)}** and {more:,} more, marked ! below"] if more else []
+        yield from (Piece(rank=risk_rank(slug), kind="risk", text=text) for text in (*shown, *rest))
+
+
+def _bounded(lines: Sequence[str]) -> Iterator[str]:
+    room = _BYTES_OF_A_RISK
+    for line in lines[:_MOST_OF_A_RISK]:
+        room -= len(line.encode())
+        if room < 0:
+            return
+        yield line
 
 
 def _word(slug: str, known: Sequence[str]) -> str:
@@ -171,9 +190,13 @@ def _word(slug: str, known: Sequence[str]) -> str:
 
 
 def _problems(problems: Sequence[ProblemDocument]) -> Iterator[Piece]:
+    errors: Counter[str] = Counter()
     for problem in problems:
         if problem["code"] not in SAFEGUARD_CODES:
-            rank = _SEVERITY_RANKS.get(problem["severity"], _ASIDE_RANK)
+            rank = _SEVERITY_RANKS.get(problem["severity"], Rank.ASIDE)
+            if rank is Rank.ERROR:
+                errors[problem["code"]] += 1
+                rank = Rank.ERROR if errors[problem["code"]] <= _MOST_ERRORS else Rank.MORE_ERRORS
             severity = _word(problem["severity"], ("error", "warning", "note"))
             hint = f"; {code(problem['hint'], limit=_MESSAGE)}" if problem["hint"] else ""
             yield Piece(rank=rank, kind="problem", text=f"- **{severity}** {_problem(problem, hint)}")
@@ -196,7 +219,7 @@ def _drift(document: PlanDocument) -> Section:
     kinds = sorted({entry["kind"] for entry in document["drift"]} & DRIFT_WORDS.keys())
     pieces = tuple(
         Piece(
-            rank=_UNCHECKED_RANK,
+            rank=Rank.UNCHECKED,
             kind="drift",
             text=f"- **{_word(entry['kind'], tuple(DRIFT_WORDS))}** {code(entry['address'])} "
             f"is {code(entry['server'] + '/' + entry['remote_name'])}: {code(entry['detail'])}",
@@ -209,7 +232,7 @@ def _drift(document: PlanDocument) -> Section:
 
 def _deferred(document: PlanDocument) -> Section:
     pieces = tuple(
-        Piece(rank=_UNCHECKED_RANK, kind="deferred server", text=f"- {code_line(head)}: {code_line(kept)}")
+        Piece(rank=Rank.UNCHECKED, kind="deferred server", text=f"- {code_line(head)}: {code_line(kept)}")
         for head, kept in deferred_words(document["deferred"], _ROOM)
     )
     return Section(title="Deferred: could not be checked, nothing is removed for that", pieces=pieces)
@@ -230,14 +253,14 @@ def _server(entry: DiscoveryDocument) -> Piece:
     lines = [f"- {code(entry['server'])}: {code_line(observed_words(entry, _ROOM))}"]
     if entry["status"] == "listed":
         lines += [f"  - {code_line(line.strip())}" for line in beside_lines(entry, _ROOM)]
-    rank = _UNCHECKED_RANK if entry["status"] == "unreachable" else _ASIDE_RANK
+    rank = Rank.UNCHECKED if entry["status"] == "unreachable" else Rank.ASIDE
     return Piece(rank=rank, kind="server listing", text="\n".join(lines))
 
 
 def _loads(document: PlanDocument) -> Section:
     pieces = tuple(
         Piece(
-            rank=_ASIDE_RANK,
+            rank=Rank.ASIDE,
             kind="assistant load",
             text=f"- {code(load['name'])}: {counted(load['tools'], 'tool')}, about {counted(load['tokens'], 'token')}",
         )

@@ -7,10 +7,11 @@ Decides how grave a line is and what of an operation's details is shown. The wor
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, islice
 
-from remit.core.operations import OpName
+from remit.core.operations import OpName, RiskCode
 from remit.render.layout import counted
 from remit.render.markdown_budget import Piece, Section
 from remit.render.markdown_code import code, code_block, code_line
+from remit.render.markdown_ranks import Rank
 from remit.render.plan_operations import lines_below, mark_of, operation_cells, tool_cells
 from remit.render.plan_sentences import STAYS_IN_SERVICE, replaces_something
 from remit.render.shapes import OperationDocument, ToolOperationDocument
@@ -18,10 +19,14 @@ from remit.render.words import HOLD_WORDS
 
 __all__ = ["assistant_sections", "held_section", "other_section"]
 
-_HELD_RISKY, _HELD, _RISKY, _DETAILS_OF_DANGER, _REMOVED, _CHANGED, _ADDED, _DETAILS = 25, 26, 35, 40, 41, 50, 51, 55
 _REMOVALS = frozenset({OpName.DETACH.value, OpName.DELETE_ASSISTANT.value, OpName.UNREGISTER_SERVER.value})
+_SERVER_CHANGES = frozenset({OpName.UPDATE_SERVER.value, OpName.RENAME_SERVER.value})
+_BY_SERVERS = frozenset({OpName.ATTACH.value, OpName.REFRESH.value})
 _SHORT_SECTION = 20
 """Lines up to which a section stands open."""
+
+_MOST_HELD = 20
+"""Held attaches and refreshes that stand before other dangers: a server can be the cause of as many as it has tools."""
 
 _LINE, _DETAILS_ROOM = 600, 4_000
 """Characters of one line of details, and of the details of one operation, so that no server can fill the page alone."""
@@ -34,15 +39,19 @@ def assistant_sections(operations: Sequence[OperationDocument]) -> Iterator[Sect
         if "assistant" in operation:
             of_tools.setdefault(operation["assistant"], []).append(operation)
     for assistant, group in of_tools.items():
-        pieces = [piece for each in group for piece in _pieces(each, tool_cells(each))]
+        pieces = [piece for each in group for piece in _pieces(each, tool_cells(each), _rank(each))]
         yield _section(f"Assistant {code(assistant)}", group, pieces)
 
 
 def other_section(operations: Sequence[OperationDocument]) -> Section:
     """The operations on registrations and on assistants themselves."""
+    title = "Servers and assistants"
     group = [operation for operation in operations if "assistant" not in operation]
-    pieces = [piece for each in group for piece in _pieces(each, operation_cells(each))]
-    return _section("Servers and assistants", group, pieces)
+    pieces = [piece for each in group for piece in _pieces(each, operation_cells(each), _rank(each))]
+    if any(_has_endpoint(each) for each in group):
+        # Nobody unfolds a long list for the one new command in it.
+        return Section(title=title, pieces=tuple(pieces))
+    return _section(title, group, pieces)
 
 
 def held_section(held: Sequence[OperationDocument]) -> Section:
@@ -51,7 +60,10 @@ def held_section(held: Sequence[OperationDocument]) -> Section:
     ways = [f"**{reason}**: {why}; {way}." for reason, (why, way) in HOLD_WORDS.items() if reason in reasons]
     stays = [f"{STAYS_IN_SERVICE[0].upper()}{STAYS_IN_SERVICE[1:]}."] if replaces_something(held) else []
     lead = "\n\n".join([*stays, *ways])
-    pieces = [piece for each in held for piece in _pieces(each, operation_cells(each))]
+    ranks = _held_ranks(held)
+    pieces = [
+        piece for each, rank in zip(held, ranks, strict=True) for piece in _pieces(each, operation_cells(each), rank)
+    ]
     return Section(title="Held: not done, waits for acceptance", pieces=tuple(pieces), lead=lead)
 
 
@@ -60,23 +72,46 @@ def _section(title: str, group: Sequence[OperationDocument], pieces: Sequence[Pi
     return Section(title=title, pieces=tuple(pieces), fold=fold)
 
 
-def _pieces(operation: OperationDocument, cells: Sequence[str]) -> Iterator[Piece]:
+def _pieces(operation: OperationDocument, cells: Sequence[str], rank: Rank) -> Iterator[Piece]:
     held, name = "held_because" in operation, operation["op"].replace("_", " ")
-    rank = _rank(operation, held=held)
     yield Piece(rank=rank, kind=f"held {name}" if held else name, text=f"- {_line(operation, cells)}")
     if lines := lines_below(operation):
-        below = _DETAILS_OF_DANGER if rank < _DETAILS_OF_DANGER else _DETAILS
-        yield Piece(rank=below, kind="details", text=_folded(operation, lines))
+        yield Piece(rank=_rank_below(operation, rank), kind="details", text=_folded(operation, lines))
 
 
-def _rank(operation: OperationDocument, *, held: bool) -> int:
-    if held:
-        return _HELD_RISKY if operation["risks"] else _HELD
+def _rank(operation: OperationDocument) -> Rank:
+    if _has_endpoint(operation):
+        return Rank.ENDPOINT
+    if operation["op"] in _SERVER_CHANGES:
+        return Rank.SERVER_CHANGED
     if operation["risks"]:
-        return _RISKY
+        return Rank.RISKY
     if operation["op"] in _REMOVALS:
-        return _REMOVED
-    return _ADDED if operation["op"] == OpName.ATTACH else _CHANGED
+        return Rank.REMOVED
+    return Rank.ADDED if operation["op"] == OpName.ATTACH else Rank.CHANGED
+
+
+def _has_endpoint(operation: OperationDocument) -> bool:
+    """Whether an operation brings a command or a URL that was not there before."""
+    changed = any(risk["code"] == RiskCode.ENDPOINT_CHANGE for risk in operation["risks"])
+    return changed or operation["op"] == OpName.REGISTER_SERVER
+
+
+def _held_ranks(held: Sequence[OperationDocument]) -> Iterator[Rank]:
+    """The rank of each: what only the file asks for first, then some of what servers can be the cause of."""
+    room = _MOST_HELD
+    for operation in held:
+        if operation["op"] in _BY_SERVERS:
+            yield Rank.MORE_HELD if room <= 0 else Rank.HELD_RISKY if operation["risks"] else Rank.HELD
+            room -= 1
+        else:
+            yield min(_rank(operation), Rank.HELD_BY_FILE)
+
+
+def _rank_below(operation: OperationDocument, rank: Rank) -> Rank:
+    if operation["op"] in _SERVER_CHANGES:
+        return Rank.SERVER_CHANGED
+    return Rank.DETAILS_OF_DANGER if rank < Rank.DETAILS_OF_DANGER else Rank.DETAILS
 
 
 def _line(operation: OperationDocument, cells: Sequence[str]) -> str:
