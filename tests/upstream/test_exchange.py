@@ -115,6 +115,28 @@ def test_a_cancelled_request_is_taken_back_at_the_server_and_its_late_answer_is_
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("answered", [False, True], ids=["the cancellation", "the answer"])
+def test_of_an_answer_and_a_cancellation_that_cross_the_first_one_counts(answered: bool):
+    async def main() -> None:
+        line = Line()
+        exchange = on(line)
+        asked = ask(exchange, 101)
+        await asyncio.sleep(0)
+        answer = JSONRPCResponse(jsonrpc="2.0", id=101, result={})
+        if answered:
+            assert exchange.take(answer)
+        asked.cancel()
+        if not answered:
+            exchange.take(answer)
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+        await asyncio.sleep(0)
+        # A server that has answered has nothing to take back.
+        assert len(line.sent) == (1 if answered else 2)
+
+    asyncio.run(main())
+
+
 def test_the_end_of_the_session_ends_every_request_and_refuses_later_ones():
     async def main() -> None:
         line = Line()

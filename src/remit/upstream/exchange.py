@@ -53,8 +53,10 @@ class Exchange:
         except _GONE:
             raise SessionOver from None
         except asyncio.CancelledError:
-            # Also where the message was still being handed over: a server ignores a number that it never saw.
-            self._tell_cancelled(number)
+            # Also where the message was still being handed over: a server ignores a number that it never saw. Where the
+            # answer came at the same moment there is nothing to cancel any more.
+            if not answer.done() or answer.cancelled():
+                self._tell_cancelled(number)
             raise
         finally:
             del self._waiting[number]
