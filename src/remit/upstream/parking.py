@@ -7,6 +7,8 @@ parked result back before it is recorded and judged. A server can forge a stub; 
 """
 
 import json
+import time
+from collections.abc import Callable
 from typing import Any, cast
 
 import pydantic_core
@@ -18,13 +20,16 @@ __all__ = ["Parking"]
 
 _STUB = "remit/parked"
 _MAX_PARKED = 16
+_FORGOTTEN_SECONDS = 60.0
+"""Seconds after which nobody comes for an answer any more: its request was given up while it was on its way."""
 
 
 class Parking:
-    """The parked answers of one connection."""
+    """The parked answers of one connection. `clock` gives seconds that only grow."""
 
-    def __init__(self) -> None:
-        self._parked: dict[int, dict[str, Any]] = {}
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._parked: dict[int, tuple[float, dict[str, Any]]] = {}
         self._next = 0
 
     def passable(self, body: bytes) -> bytes:
@@ -46,13 +51,21 @@ class Parking:
             return body
         answer = cast("dict[str, Any]", document) if isinstance(document, dict) else {}
         result = answer.get("result")
-        if not isinstance(result, dict) or len(self._parked) >= _MAX_PARKED:
+        if not isinstance(result, dict) or not self._has_room():
             return body
         self._next += 1
-        self._parked[self._next] = cast("dict[str, Any]", result)
+        self._parked[self._next] = (self._clock(), cast("dict[str, Any]", result))
         return json.dumps({**answer, "result": {_STUB: self._next}}).encode("utf-8")
 
     def restore(self, message: JSONRPCMessage) -> None:
         """Put the parked result back into an answer that is a stub."""
-        if self._parked and isinstance(message, JSONRPCResponse) and _STUB in message.result:
-            message.result = self._parked.pop(message.result[_STUB], message.result)
+        number = message.result.get(_STUB) if self._parked and isinstance(message, JSONRPCResponse) else None
+        # A forged stub may hold anything, also what is no key.
+        if isinstance(number, int) and number in self._parked and isinstance(message, JSONRPCResponse):
+            _, message.result = self._parked.pop(number)
+
+    def _has_room(self) -> bool:
+        if len(self._parked) >= _MAX_PARKED:
+            before = self._clock() - _FORGOTTEN_SECONDS
+            self._parked = {number: kept for number, kept in self._parked.items() if kept[0] > before}
+        return len(self._parked) < _MAX_PARKED
