@@ -101,6 +101,8 @@ def test_a_change_is_shown_in_the_words_of_a_plan(here: Workspace):
     ended = lock(here)
     lines = [" ".join(line.split()) for line in ended.out.splitlines()]
     assert "- detach issues/gone -> issues__gone no longer selected" in lines
+    # It was locked under a glob, so nothing is missed once it is out of the lock.
+    assert (ended.code, lock(here).code) == (0, 0)
     assert 'description "Adds."' in lines
     assert 'description ~ "Finds issues." -> "Finds all issues." text' in lines
     assert "Lock: 1 added, 1 changed, 1 removed | 0 unchanged" in lines
@@ -113,6 +115,21 @@ def test_a_server_that_cannot_be_listed_keeps_its_entries_and_is_reported(here: 
     ended = lock(here)
     assert (ended.code, "server.issues: warning lock-unlisted" in ended.err) == (4, True)
     assert (here.folder / "mcp.lock").read_bytes() == before
+
+
+def test_a_server_that_lists_nothing_any_more_takes_nothing_out_of_a_lock_until_somebody_allows_it(here: Workspace):
+    locked(here, OLD, tool("other"), config=GLOB)
+    before = (here.folder / "mcp.lock").read_bytes()
+    here.serve("issues")
+    for ended in (lock(here), here.run("lock", "--check", "--live")):
+        assert (ended.code, "detach" in ended.out, "lock-unlisted" in ended.err) == (4, False, True)
+        assert "--allow-empty issues" in ended.err
+    assert (here.folder / "mcp.lock").read_bytes() == before
+    assert here.run("lock", "--check", "--allow-empty", "issues").code == 64
+    assert here.run("lock", "--check", "--live", "--allow-empty", "issues").code == 2
+    ended = lock(here, "--allow-empty", "issues")
+    assert (ended.code, "Lock: 2 removed | 0 unchanged" in ended.out) == (0, True)
+    assert read_lock(here)["assistants"] == {}
 
 
 def test_a_limit_to_one_server_leaves_the_entries_of_the_others_alone(here: Workspace):

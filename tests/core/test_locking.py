@@ -88,6 +88,25 @@ def test_a_server_that_cannot_be_listed_keeps_its_entries_and_is_named() -> None
     assert (draft.lock, draft.unlisted) == (old, ("github",))
 
 
+@pytest.mark.parametrize("wanted", [BY_NAME, BY_GLOB])
+def test_a_server_that_lists_nothing_where_the_lock_has_tools_of_it_is_not_believed_until_it_may(
+    wanted: Desired,
+) -> None:
+    old = locked("github", search=A)
+    request = PlanRequest(diff=whole_change, lock=old)
+    draft = draft_lock(wanted, NOTHING, {"github": listed()}, request, None)
+    assert (draft.lock, draft.unlisted) == (old, ("github",))
+    assert draft.live["github"] == Unreachable(reason=UnreachableReason.EMPTY, detail="lists no tools, the lock has 1")
+    allowed = draft_lock(BY_GLOB, NOTHING, {"github": listed()}, request, None, allow_empty=frozenset({"github"}))
+    assert (allowed.lock, allowed.unlisted) == (Lock(), ())
+
+
+def test_a_server_that_lists_nothing_and_has_no_entry_that_is_selected_is_believed() -> None:
+    for old in (None, locked("github", other=A), locked("files", search=A)):
+        draft = drafted(BY_NAME, NOTHING, {"github": listed()}, old)
+        assert (draft.lock, draft.unlisted) == (Lock(), ())
+
+
 def test_a_server_that_cannot_be_listed_gets_entries_of_what_is_in_service() -> None:
     known = recorded(KNOWN, OPS, attachment(KNOWN, "search", A, alias="old_name"))
     draft = drafted(BY_GLOB, known, {"github": DOWN})

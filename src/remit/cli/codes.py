@@ -51,7 +51,7 @@ CODES: Mapping[str, Explanation] = {
     "lock-unlisted": Explanation(
         "A server could not be listed while the lock was written.",
         "Unknown is not empty: its entries stay as they were, and nothing new of it is locked.",
-        "run `remit lock --server NAME` when it answers.",
+        "run `remit lock --server NAME` when it answers; pass `--allow-empty NAME` for one that is to have no tools.",
     ),
     "github-api": Explanation(
         "The API of GitHub refused what `remit ci` asked of it, or did not answer.",

@@ -16,13 +16,13 @@ from remit.config.lockfile import LockFile, findings_of, lock_place, lock_text
 from remit.core.addresses import attachment_address, server_address
 from remit.core.desired import LockUse
 from remit.core.diagnostics import Diagnostic, Severity
+from remit.core.live import Unreachable, UnreachableReason
 from remit.core.lock import Lock
 from remit.core.lock_review import check_lock, lock_changes
 from remit.core.locking import LockDraft, draft_lock
 from remit.core.operations import ToolOperation
 from remit.core.plan import SAFEGUARD_CODES, DriftKind
 from remit.core.planner import PlanRequest
-from remit.core.report import DiscoveryLine
 from remit.core.views import absence_of
 from remit.errors import ConfigError, NotApproved
 from remit.reconcile.observe import live_of
@@ -33,10 +33,18 @@ from remit.render.github import annotation_lines, lock_annotations
 from remit.render.layout import counted
 from remit.render.lock_text import LockReport, lock_change_text, lock_report_document
 
-__all__ = ["check_locked", "write_lock"]
+__all__ = ["Asked", "check_locked", "write_lock"]
 
 _MODE = 0o644
 """A lock is committed; it holds no secret, as no server is told one in a listing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Which servers are asked (none named: all), and which of them may list nothing from now on."""
+
+    servers: tuple[str, ...] = ()
+    allow_empty: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +86,11 @@ class _Found:
     """What the servers say: the lock that comes out, and how it differs from the one that is there."""
 
     draft: LockDraft
-    discovery: tuple[DiscoveryLine, ...]
     changes: tuple[ToolOperation, ...]
 
     @property
     def problems(self) -> tuple[Diagnostic, ...]:
-        return (*_unlockable(self.draft), *_kept_tools(self.draft), *_kept_servers(self.draft, self.discovery))
+        return (*_unlockable(self.draft), *_kept_tools(self.draft), *_kept_servers(self.draft))
 
     @property
     def ending(self) -> ExitCode:
@@ -106,11 +113,11 @@ def _begin(config: FileSet, *, colour: bool) -> _Run:
 # --- writing -----------------------------------------------------------------------------------------------------------
 
 
-def write_lock(config: FileSet, servers: tuple[str, ...], *, yes: bool, form: str, colour: bool) -> ExitCode:
+def write_lock(config: FileSet, asked: Asked, *, yes: bool, form: str, colour: bool) -> ExitCode:
     """Write the lock as the servers are now. Raises NotApproved where nobody said yes; then nothing was written."""
     run = _begin(config, colour=colour)
     _refuse_conflict(run)
-    found = _ask_servers(run, servers)
+    found = _ask_servers(run, asked)
     _show(run, found, aside=form != "text")
     text, terminal = lock_text(found.draft.lock), run.session.terminal
     fits = run.old is not None and not run.faults and text == lock_text(run.old.lock, run.old.findings)
@@ -144,16 +151,25 @@ def _refuse_conflict(run: _Run) -> None:
         run.session.terminal.note(f"{run.name} is written anew")
 
 
-def _ask_servers(run: _Run, servers: tuple[str, ...]) -> _Found:
+def _ask_servers(run: _Run, asked: Asked) -> _Found:
     session = run.session
-    flags = PlanFlags.of(refresh="live", servers=servers, accept=(), allow_detach=None, allow_empty=())
-    discovery = session.discovery(flags, attach_from_cache=False)
+    flags = PlanFlags.of(
+        refresh="live", servers=asked.servers, accept=(), allow_detach=None, allow_empty=asked.allow_empty
+    )
+    live = live_of(session.discovery(flags, attach_from_cache=False))
     request = PlanRequest(diff=difference, scope=flags.scope, lock=run.lock)
-    draft = draft_lock(session.desired, session.recorded, live_of(discovery), request, run.config.environment)
+    draft = draft_lock(
+        session.desired,
+        session.recorded,
+        live,
+        request,
+        run.config.environment,
+        allow_empty=flags.allow_empty,
+    )
     if draft.refusals:
         session.terminal.diagnose(draft.refusals)
         raise click.exceptions.Exit(ExitCode.ERROR)
-    return _Found(draft, discovery, lock_changes(run.lock, draft.lock, session.desired, difference))
+    return _Found(draft, lock_changes(run.lock, draft.lock, session.desired, difference))
 
 
 def _show(run: _Run, found: _Found, *, aside: bool) -> None:
@@ -170,16 +186,18 @@ def _show(run: _Run, found: _Found, *, aside: bool) -> None:
     terminal.diagnose(found.problems)
 
 
-def _kept_servers(draft: LockDraft, discovery: tuple[DiscoveryLine, ...]) -> Iterator[Diagnostic]:
-    observed = {line.server: line.observation for line in discovery}
+def _kept_servers(draft: LockDraft) -> Iterator[Diagnostic]:
     for server in draft.unlisted:
-        kept = sum(server == one for _, one, _, _ in draft.lock.tools())
+        kept, observation = sum(server == one for _, one, _, _ in draft.lock.tools()), draft.live[server]
+        is_empty = isinstance(observation, Unreachable) and observation.reason is UnreachableReason.EMPTY
         yield Diagnostic(
             code="lock-unlisted",
             severity=Severity.WARNING,
-            message=f"it was not listed ({absence_of(observed[server])}); kept as they were: {counted(kept, 'tool')}",
+            message=f"it was not listed ({absence_of(observation)}); kept as they were: {counted(kept, 'tool')}",
             address=server_address(server),
-            hint=f"run `remit lock --server {server}` when it answers",
+            hint=f"pass --allow-empty {server} if it is to have no tools any more"
+            if is_empty
+            else f"run `remit lock --server {server}` when it answers",
         )
 
 
@@ -204,11 +222,11 @@ def _unlockable(draft: LockDraft) -> list[Diagnostic]:
 # --- checking ----------------------------------------------------------------------------------------------------------
 
 
-def check_locked(config: FileSet, servers: tuple[str, ...], *, live: bool, form: str, colour: bool) -> ExitCode:
+def check_locked(config: FileSet, asked: Asked, *, live: bool, form: str, colour: bool) -> ExitCode:
     """Whether the lock is what `remit lock` would write: as far as the files say, and with `live` as the servers say."""
     run = _begin(config, colour=colour)
     differences = run.faults or _differences(run)
-    found = _ask_servers(run, servers) if live and run.old is not None and not run.faults else None
+    found = _ask_servers(run, asked) if live and run.old is not None and not run.faults else None
     ending = _ending(run, differences, found)
     terminal = run.session.terminal
     if form == "text":

@@ -12,6 +12,7 @@ from remit.config.file_set import MAIN_FILE, FileSet
 
 __all__ = [
     "accept_option",
+    "allow_empty_option",
     "file_option",
     "finite",
     "format_choice",
@@ -147,6 +148,10 @@ accept_option = click.option(
     help="Accept a held change of this very definition (8 or more characters of its digest). Repeatable.",
 )
 
+allow_empty_option = click.option(
+    "--allow-empty", multiple=True, metavar="SERVER", help="This server may list no tools from now on. Repeatable."
+)
+
 _PLAN_OPTIONS = (
     file_option,
     summary_option,
@@ -164,9 +169,7 @@ _PLAN_OPTIONS = (
     click.option(
         "--allow-detach", type=click.IntRange(min=0), metavar="N", help="Let exactly N detaches pass the safeguards."
     ),
-    click.option(
-        "--allow-empty", multiple=True, metavar="SERVER", help="This server may list no tools from now on. Repeatable."
-    ),
+    allow_empty_option,
     click.option(
         "--allow-missing-file",
         "allow_missing",

@@ -168,12 +168,17 @@ class McpDiscoveredTool:
     definition: Definition
 
 
-def judge_empty(listed: Listed, last_good_tools: int, *, allowed: bool) -> Listed | Unreachable:
-    """Zero tools where the last good listing had some is treated like an outage until someone allows it."""
+def judge_empty(
+    listed: Listed, last_good_tools: int, *, allowed: bool, known_from: str = "the last good listing had"
+) -> Listed | Unreachable:
+    """Zero tools where the last good listing had some is treated like an outage until someone allows it.
+
+    `known_from` is where that number is known from, for the words of the outage.
+    """
     advertised = len(listed.tools) + len(listed.quarantined)
     if advertised or allowed or not last_good_tools:
         return listed
     return Unreachable(
         reason=UnreachableReason.EMPTY,
-        detail=f"lists no tools, the last good listing had {last_good_tools}",
+        detail=f"lists no tools, {known_from} {last_good_tools}",
     )

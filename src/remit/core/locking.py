@@ -7,11 +7,12 @@ out of a lock, only the file does (DESIGN.md sections 4 and 7). Pure.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from remit.core.addresses import tool_address
 from remit.core.definition import Definition
 from remit.core.desired import Desired, Selection
 from remit.core.diagnostics import Diagnostic
 from remit.core.identity import ProviderName, ServerId
-from remit.core.live import Listed, Live
+from remit.core.live import Listed, Live, Observation, judge_empty
 from remit.core.lock import Lock, LockedTool
 from remit.core.matching import Known, Matching, Unknown, match_servers
 from remit.core.moves import Moves, resolve_moves
@@ -29,28 +30,38 @@ __all__ = ["LockDraft", "draft_lock"]
 class LockDraft:
     """A lock as it would be written. `unlisted` are enabled servers that gave no listing: their entries are the old ones.
 
-    `plan` is the one that the same states make; its problems say what could not be locked, `refusals` why nothing could.
+    `live` is what was believed of the servers. `plan` is the one that the same states make; its problems say what could not be
+    locked, `refusals` why nothing could.
     """
 
     lock: Lock
     unlisted: tuple[str, ...]
+    live: Live
     plan: Plan
     refusals: tuple[Diagnostic, ...] = ()
 
 
 def draft_lock(
-    desired: Desired, recorded: Recorded, live: Live, request: PlanRequest, environment: str | None
+    desired: Desired,
+    recorded: Recorded,
+    live: Live,
+    request: PlanRequest,
+    environment: str | None,
+    *,
+    allow_empty: frozenset[str] = frozenset(),
 ) -> LockDraft:
     """The lock of these states; `request.lock` is the old one, whose aliases stay, `request.scope` what is looked at.
 
+    A server that lists nothing where the old lock has tools of it counts as not listed, but for those in `allow_empty`.
     Where `refusals` says why nothing can be planned, nothing can be locked either, and the lock is the old one.
     """
     moves = resolve_moves(desired, recorded)
     matching = match_servers(desired, recorded, moves)
     old = _followed(request.lock or Lock(), moves, matching)
-    plan = make_plan(desired, recorded, live, replace(request, lock=old))
+    live = dict(_judged(live, desired, old, allow_empty))
+    plan = _without_gone(make_plan(desired, recorded, live, replace(request, lock=old)), desired)
     if refusals := refusals_of(desired, moves, matching):
-        return LockDraft(lock=old, unlisted=(), plan=plan, refusals=refusals)
+        return LockDraft(lock=old, unlisted=(), live=live, plan=plan, refusals=refusals)
     blocked = judge_servers(desired, moves.recorded, matching, request.scope, moves).blocked
     wanted = [
         server
@@ -69,8 +80,40 @@ def draft_lock(
     return LockDraft(
         lock=Lock(environment=environment, assistants=_assistants(desired, draft)),
         unlisted=tuple(server.name for server in wanted if server.name not in listings),
+        live=live,
         plan=plan,
     )
+
+
+def _judged(live: Live, desired: Desired, old: Lock, allow_empty: frozenset[str]) -> Iterator[tuple[str, Observation]]:
+    """The observations, where an empty listing is believed only if the lock has nothing to lose by it.
+
+    A checkout in CI has no database that knows the last good listing; what was locked is the evidence that there was one.
+    """
+    places = {(each.name, one.server): Selector.of(one) for each in desired.assistants for one in each.selections}
+    locked: dict[str, set[str]] = {}
+    for assistant, server, name, _ in old.tools():
+        selector = places.get((assistant, server))
+        if selector is not None and selector.pattern_for(name) is not None:
+            locked.setdefault(server, set()).add(name)
+    for server, observation in live.items():
+        before = len(locked.get(server, ()))
+        if isinstance(observation, Listed):
+            yield server, judge_empty(observation, before, allowed=server in allow_empty, known_from="the lock has")
+        else:
+            yield server, observation
+
+
+def _without_gone(plan: Plan, desired: Desired) -> Plan:
+    """A plan that misses no tool which the old lock alone names: it leaves the new one, so nothing of it stays unresolved."""
+    named = {
+        tool_address(selection.server, name)
+        for assistant in desired.assistants
+        for selection in assistant.selections
+        for name in Selector.of(selection).names_among(())
+    }
+    problems = tuple(each for each in plan.problems if each.code != "tool-not-advertised" or each.address in named)
+    return replace(plan, problems=problems)
 
 
 def _followed(lock: Lock, moves: Moves, matching: Matching) -> Lock:
