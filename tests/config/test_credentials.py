@@ -2,7 +2,7 @@
 
 import pytest
 
-from remit.config.credentials import is_secret_name, looks_random
+from remit.config.credentials import is_secret_name, looks_random, mask_line
 from tests.config.reading import findings_of, places_of, server
 
 HTTP = "url: https://x.example.com/mcp"
@@ -46,6 +46,34 @@ INLINE = {
     "a variable as an argument": server("command: [docker, run, -e, GITHUB_TOKEN=dummy, img]"),
     "a url as an argument": server("command: [npx, mcp-remote, 'https://x.example.com/mcp?api_key=dummy']"),
     "a token as an argument": server("command: [x, ghp_dummydummydummydummydummy]"),
+    "a default of a telling variable": server("command: [x]", 'env: {X: "${env:GH_TOKEN:-dummy}"}'),
+    "such a default as an argument": server('command: [x, "${env:API_KEY:-dummy}"]'),
+    "such a default in a path": server('url: "https://x.example.com/${env:MY_SECRET:-dummy}/mcp"'),
+    "such a default in a query": server('url: "https://x.example.com/mcp?a=${env:MY_SECRET:-dummy}"'),
+    "such a default in a header": server(HTTP, 'headers: {X-Foo: "${env:MY_SECRET:-dummy}"}'),
+    "a default where a password stands": server("command: [x]", 'env: {DB: "postgres://me:${env:P:-dummy}@db/x"}'),
+    "a default behind a name": server('command: [x, "--token=${env:T:-dummy}"]'),
+    "a default in json": server("command: [x]", "env: {X: '{\"password\": \"${env:P:-dummy}\"}'}"),
+    "a bearer header in json": server("command: [x]", "env: {X: '{\"Authorization\": \"Bearer dummy\", \"V\": \"1\"}'}"),
+    "json within json": server("command: [x]", "env: {X: '{\"h\": \"{\\\"token\\\": \\\"dummy\\\"}\"}'}"),
+    "a list in json": server("command: [x]", "env: {X: '{\"password\": [\"dummy\"]}'}"),
+    "a pair in json": server("command: [x]", "env: {X: '[{\"name\": \"API_KEY\", \"value\": \"dummy\"}]'}"),
+    "a header line with a scheme": server("command: [x]", "env: {X: 'Authorization=Basic dummy,a=b'}"),
+    "a bearer value under another name": server("command: [x]", "env: {X: Bearer dummy-horse}"),
+    "a bearer value in another header": server(HTTP, "headers: {X-Session: Bearer dummy-horse}"),
+    "a flag that names a bearer": server("command: [x, --oauth2Bearer, dummy]"),
+    "a numbered password": server("command: [x]", "env: {DB_PASSWORD2: dummy}"),
+    "a short word for a password": server("command: [x]", "env: {DB_PASS: dummy}"),
+    "a flag in a text": server("command: [x]", "env: {ARGS: '--verbose --token dummy --port 3'}"),
+    "a header in a line for a shell": server("command: [sh, -c, 'curl -H \"Authorization: Bearer dummy\" x']"),
+    "a flag in a line for a shell": server("command: [sh, -c, 'node x.js --password dummy']"),
+    "a file of npm": server("command: [x]", "env: {X: '//registry.example.com/:_authToken=dummy'}"),
+    "a token before a host": server("command: [git, clone, 'https://dummy8token@git.example.com/a']"),
+    "a password with a slash": server("command: [x]", "env: {DB: 'postgres://me:dum/my@db/x'}"),
+    "a password beside a user by reference": server("command: [x]", 'env: {DB: "postgres://${env:U}:dummy@db/x"}'),
+    "a path that says token": server("url: https://x.example.com/token/dummy8dummy/mcp"),
+    "a fragment": server("command: [x, 'https://x.example.com/#access_token=dummy']"),
+    "a token as a variable's name": server("command: [x]", "env: {ghp_dummydummydummydummydummy: '1'}"),
     "a bearer token": server(HTTP, "auth: {type: bearer, token: dummy-secret-value}"),
     "a bearer token's default": server(HTTP, 'auth: {type: bearer, token: "${env:T:-dummy}"}'),
     "a client secret": server(
@@ -83,6 +111,23 @@ FINE = {
     "a plain query": server("url: https://x.example.com/mcp?region=eu&version=2026-11-30"),
     "a query by reference": server('url: "https://x.example.com/mcp?api_key=${env:K}"'),
     "a flag by reference": server('command: [x, --token, "${env:T}", "--api-key=${env:K}", -e, "GITHUB_TOKEN=${env:G}"]'),
+    "a default that is no secret": server(
+        "command: [x]", 'env: {REGION: "${env:REGION:-eu-central-1}", T: "${env:TOKEN_URL:-https://i.example.com/t}"}'
+    ),
+    "a default that says nothing": server('command: [x, "${env:API_KEY:-}", "--token=${env:TOKEN:-none}"]'),
+    "a password by reference beside a port": server("command: [x]", 'env: {DB: "http://h:8080/@scope/${env:X:-y}"}'),
+    "json by reference": server(
+        "command: [x]", "env: {X: '{\"Authorization\": \"Bearer ${env:T}\", \"Notion-Version\": \"2022-06-28\", \"n\": 4096}'}"
+    ),
+    "json about tokens": server("command: [x]", "env: {X: '{\"maxTokens\": 4096, \"tokenUrl\": \"https://i.example.com/t\"}'}"),
+    "a line for a shell": server("command: [sh, -c, 'TOKEN=$${TOKEN} KEY=$$(cat /run/k) exec npx -y srv@1.0.0 --port 3']"),
+    "names of variables": server("command: [x, --bearer-token-env-var, GITHUB_TOKEN, --auth-method, token]"),
+    "words that only sound so": server(
+        "command: [x, Basic plan, 'Basic authentication', 'the bearer of news', --compass, north, --pass-through, all]"
+    ),
+    "a user before a host": server("command: [x, 'ssh://git@git.example.com/a', 'https://contoso@dev.example.com/a']"),
+    "paths that say token": server("url: https://x.example.com/oauth/token/refresh"),
+    "switches": server("command: [x, --use-token, 'true', --log-level, debug, --header, 'Accept: text/html']"),
     "a database by reference": server("command: [x]", 'env: {DATABASE: "postgres://me:${env:PW}@db/x"}'),
 }  # fmt: skip
 
@@ -126,7 +171,7 @@ def test_a_line_with_a_credential_and_another_mistake_shows_the_mistake_only() -
         server("command: [x]", "env: {PASSWORD: 8675309}").replace("8675309", "867530900000"),
         server("command: [x]", "env: {PASSWORD: dummy: x}"),
         server(HTTP, 'headers: {Authorization: "dummy\\n"}'),
-        server("url: https://me:dum/dummy@x.example.com/mcp"),
+        server("url: https://me:dum/dummy'@x.example.com/mcp"),
         server(HTTP, "mcpServers: {gh: {env: {X: dummy}}}"),
         "version: 1\nmcpServers: {gh: {env: {X: dummy}}}\n",
     ],
@@ -155,8 +200,12 @@ def test_names_that_hold_credentials_are_told_from_names_about_them() -> None:
         "AWS_SECRET_ACCESS_KEY",
         "x-api-key",
         "DB_PWD",
+        "DB_PASS",
+        "API_TOKEN2",
+        "oauth2Bearer",
     ]
-    about = ["PWD", "OLDPWD", "TOKEN_URL", "PASSWORD_FILE", "KEYBOARD", "MONKEY", "TOKENS", "AUTH_METHOD", "PATH", ""]
+    about = ["PWD", "OLDPWD", "TOKEN_URL", "PASSWORD_FILE", "KEYBOARD", "MONKEY", "TOKENS", "AUTH_METHOD", "PATH", "",
+             "BYPASS", "PASS_THROUGH", "TOKEN_ENV_VAR", "TOKEN_URL_2"]  # fmt: skip
     assert {name: is_secret_name(name) for name in secret + about} == {
         **dict.fromkeys(secret, True),
         **dict.fromkeys(about, False),
@@ -171,3 +220,20 @@ def test_generated_keys_are_told_from_words() -> None:
         **dict.fromkeys(random, True),
         **dict.fromkeys(words, False),
     }
+
+
+MASKED = {
+    'x: {FOO: "${env:GH_TOKEN:-dummy}", X B: ok}': 'x: {FOO: "${env:GH_TOKEN:-*****}", X B: ok}',
+    'x: {FOO: "${env:REGION:-eu-1}"}': 'x: {FOO: "${env:REGION:-eu-1}"}',
+    """x: {FOO: '{"token": "dummy", "a": 1}'}""": """x: {FOO: '{"token": "*****", "a": 1}'}""",
+    """x: '{"Authorization": "Bearer dummy"}'""": """x: '{"Authorization": "Bearer *****"}'""",
+    "command: [x, --token, dummy, y]": "command: [x, --token, *****, y]",
+    'command: ["--token", "dummy", y]': 'command: ["--token", "*****", y]',
+    "command: [x, --port, 8080]": "command: [x, --port, 8080]",
+    "command: [sh, -c, 'x --token dummy -v']": "command: [sh, -c, 'x --token ***** -v']",
+}
+
+
+@pytest.mark.parametrize("line", MASKED)
+def test_a_line_is_shown_without_the_values_that_its_names_give_away(line: str) -> None:
+    assert mask_line(line) == MASKED[line]

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
+from remit.config.named_literals import Judge, NamedLiteral, named_literals, names_in_json
 from remit.core.references import EnvReference, FileReference, InvalidReference, Literal, parse_references
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "credential_in_url",
     "is_secret_name",
     "is_showable",
+    "literals_by_name",
     "looks_random",
     "mask_line",
     "secret_field_literal",
@@ -28,11 +30,16 @@ __all__ = [
 
 _SECRET_WORDS = frozenset(
     {
-        "APIKEY", "AUTHORIZATION", "COOKIE", "CREDENTIAL", "CREDENTIALS", "JWT", "PASSCODE", "PASSPHRASE", "PASSWD",
-        "PASSWORD", "PAT", "PWD", "SECRET", "TOKEN",
+        "APIKEY", "AUTHORIZATION", "BEARER", "COOKIE", "CREDENTIAL", "CREDENTIALS", "CREDS", "JWT", "PASSCODE",
+        "PASSPHRASE", "PASSWD", "PASSWORD", "PAT", "PWD", "SECRET", "TOKEN",
     }
 )  # fmt: skip
-_SECRET_ENDINGS = ("TOKEN", "SECRET", "PASSWORD", "PASSWD", "APIKEY")
+_SECRET_ENDINGS = (
+    "TOKEN", "SECRET", "PASSWORD", "PASSWD", "APIKEY", "ACCESSKEY", "AUTHKEY", "PRIVATEKEY", "SECRETKEY", "PASSPHRASE",
+)  # fmt: skip
+_SECRET_LAST = frozenset({"PASS"})
+"""Words that name a credential only at the end: DB_PASS, and not PASS_THROUGH."""
+
 _KEY_OWNERS = frozenset(
     {
         "ACCESS", "ACCOUNT", "API", "AUTH", "ENCRYPTION", "LICENSE", "MASTER", "PRIVATE", "SECRET", "SERVICE", "SHARED",
@@ -45,9 +52,9 @@ _HARMLESS_ENDINGS = frozenset(
     {
         "AGE", "ALGORITHM", "AUDIENCE", "AUTH", "BACKEND", "BUDGET", "CACHE", "COUNT", "DIR", "DIRECTORY", "ENABLED",
         "ENDPOINT", "EXPIRY", "FILE", "FORMAT", "HEADER", "HOST", "ID", "ISSUER", "LENGTH", "LIFETIME", "LIMIT", "MAX",
-        "METHOD", "MIN", "MODE", "NAME", "PATH", "POLICY", "PREFIX", "PROVIDER", "RATE", "REGION", "REQUIRED", "ROTATION",
+        "METHOD", "METHODS", "MIN", "MODE", "NAME", "PATH", "POLICY", "PREFIX", "PROVIDER", "RATE", "REGION", "REQUIRED", "ROTATION",
         "SCOPE", "SCOPES", "SECONDS", "SIZE", "STDIN", "STORE", "STRATEGY", "TIMEOUT", "TTL", "TYPE", "URI", "URL", "USER",
-        "USERNAME", "VERSION", "WINDOW",
+        "USERNAME", "VAR", "VARIABLE", "VERSION", "WINDOW",
     }
 )  # fmt: skip
 """A name that ends so speaks about a credential without being one: TOKEN_URL, SECRET_NAME, PASSWORD_FILE."""
@@ -69,17 +76,21 @@ _SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("a token", r"(?<![A-Za-z0-9])(?:hf_|npm_|dop_v1_|whsec_|shpat_|lin_api_|pypi-|SG\.)[A-Za-z0-9_-]{16,}"),
         ("a JWT", r"(?<![A-Za-z0-9])eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)*"),
         ("a key block", r"-----BEGIN[ A-Z0-9-]*"),
-        ("a URL with a password", r"(?<=://)[^/\s:@\0]*:(?!\0@)[^/\s@]+(?=@)"),
+        ("a URL with a password", r"(?<=://)[^/\s:@]*:(?!\0+@)[^/\s@]+(?=@)"),
+        ("a URL with a password", r"(?<=://)[^/\s:@]*:(?!(?:[0-9]{1,5}|\0+)[/?#\"',@])[^\s@\"'<>,]+(?=@)"),
+        ("a URL with a token", r"(?<=http[s:]:)//(?=[^/\s:@]*[0-9])[^/\s:@\0]{8,}(?=@)"),
+        ("a bearer token", r"\A\s*[Bb]earer\s+[^\s\0]{6,}\s*\Z"),
+        ("a basic credential", r"\A\s*[Bb]asic\s+(?=[A-Za-z0-9+/_-]*(?:[0-9=]|[a-z][A-Z]))[A-Za-z0-9+/_-]{8,}=*\s*\Z"),
     )
 )
-"""What issuers made recognisable on purpose. `\\0` stands for a reference."""
+"""What issuers made recognisable on purpose. `\\0` stands for each character of a reference."""
 
-_ASSIGNMENT = re.compile(
-    r"""(?<!\w)(?P<name>[A-Za-z][\w-]{0,63})["']?\s*(?:=|(?<=["'])\s*:)\s*["']?(?P<value>[^\s;,&"'}]+)"""
+_TOKEN_SEGMENT = re.compile(
+    r"/(?:token|key|api-?key|secret|password)s?/(?=[^/]*[0-9])(?=[^/]*[A-Za-z])[A-Za-z0-9_+=.-]{8,}(?=[/?#]|\Z)",
+    re.IGNORECASE,
 )
-_HEADER_LINE = re.compile(r"\A(?P<name>[A-Za-z][A-Za-z0-9-]*):\s*(?P<value>.+)\Z", re.DOTALL)
 _FLAG = re.compile(r"\A--?(?P<name>[A-Za-z][\w-]*)\Z")
-_SCHEME = re.compile(r"\A\s*(?:Bearer|Basic|Token|Digest|ApiKey|Negotiate|DPoP)\b\s*", re.IGNORECASE)
+_SCHEME = re.compile(r"\A\s*(?:Bearer|Basic|Token|Digest|ApiKey|Negotiate|DPoP)\s+(?=\S)", re.IGNORECASE)
 _HARMLESS = re.compile(
     r"(?:true|false|yes|no|on|off|none|null|[0-9]{1,3}|(?:~|\.{1,2})?/[\w.-]*(?:/[\w. -]+)+|~/.*|\./.*)?\Z",
     re.IGNORECASE,
@@ -96,13 +107,15 @@ def is_secret_name(name: str) -> bool:
     words = _words(name)
     if not words or words[-1] in _HARMLESS_ENDINGS or words in (["PWD"], ["OLDPWD"]):
         return False
-    if any(word in _SECRET_WORDS or word.endswith(_SECRET_ENDINGS) for word in words):
+    if words[-1] in _SECRET_LAST or any(word in _SECRET_WORDS or word.endswith(_SECRET_ENDINGS) for word in words):
         return True
     return any(second == "KEY" and first in _KEY_OWNERS for first, second in pairwise(words))
 
 
 def credential_in_env(name: str, text: str) -> str | None:
-    """What a variable's value gives away, in words (`a value for API_KEY`), or None."""
+    """What a variable gives away, in words (`a literal value for API_KEY`), or None."""
+    if found := credential_in_text(name):
+        return f"{found} where a name belongs"
     if is_secret_name(name) and _stands_for_itself(text):
         return f"a literal value for {name}"
     return credential_in_text(text)
@@ -110,6 +123,8 @@ def credential_in_env(name: str, text: str) -> str | None:
 
 def credential_in_header(name: str, text: str) -> str | None:
     """What a header's value gives away, or None; `Bearer ${env:TOKEN}` gives nothing away."""
+    if found := credential_in_text(name):
+        return f"{found} where a name belongs"
     if is_secret_name(name) and _stands_for_itself(text):
         return f"a literal value for the header {name}"
     return credential_in_text(text)
@@ -123,6 +138,8 @@ def credential_in_url(text: str) -> str | None:
         named = is_secret_name(name) or not _QUERY_NAMES.isdisjoint(_words(name)[-1:])
         if named and _stands_for_itself(value):
             return f"a literal value for the query key {name}"
+    if _TOKEN_SEGMENT.search(text.partition("?")[0]):
+        return "a literal value in its path"
     return credential_in_text(text)
 
 
@@ -140,25 +157,42 @@ def credential_in_argument(arguments: Sequence[str], index: int) -> str | None:
 
 def secret_field_literal(text: str) -> bool:
     """Whether a field that must be a reference (`auth.token`) holds none, or has a literal as default."""
-    literals, defaults, references = _split(text)
-    return not references or any(defaults) or credential_in_text(literals) is not None
+    references = _references(text)
+    has_default = any(isinstance(each, EnvReference) and each.default for each in references)
+    return not references or has_default or credential_in_text(text) is not None
 
 
 def credential_in_text(text: str, *, hexadecimal: bool = True) -> str | None:
-    """What any text gives away by itself, defaults of references included, or None."""
-    literals, defaults, _ = _split(text[:_MAX_JUDGED])
-    for part in (literals, *defaults):
-        found = _shape_of(part) or _assigned_in(part)
-        if found:
-            return found
-        if any(looks_random(word, hexadecimal=hexadecimal) for word in _unexplained_words(part)):
-            return "a long random text"
-    return None
+    """What any text gives away by itself, or None; the defaults of references by themselves, by their names, in their places."""
+    text = text[:_MAX_JUDGED]
+    defaults = [each for each in _references(text) if isinstance(each, EnvReference) and each.default]
+    for each in defaults:
+        if is_secret_name(each.name) and not _HARMLESS.match(each.default or ""):
+            return f"a literal default for {each.name}"
+    parts = [_masked(text), *(each.default or "" for each in defaults), *([_expanded(text)] if defaults else [])]
+    return next((found for part in parts if (found := _given_away(part, hexadecimal=hexadecimal))), None)
+
+
+def _given_away(part: str, *, hexadecimal: bool) -> str | None:
+    if found := _shape_of(part):
+        return found
+    named = next(iter(named_literals(part, _is_literal)), None)
+    name = named.name if named else next(names_in_json(part, _is_literal), None)
+    if name is not None:
+        return f"a literal value for {name}"
+    random = any(looks_random(word, hexadecimal=hexadecimal) for word in _unexplained_words(part))
+    return "a long random text" if random else None
+
+
+def literals_by_name(text: str, judge: Judge, *, shell: bool = False) -> tuple[NamedLiteral, ...]:
+    """The values inside a text that are credentials by the name beside them; references are NUL to the judge."""
+    return named_literals(_masked(text), judge, shell=shell)
 
 
 def is_showable(text: str) -> bool:
     """Whether a name that a file gives may be repeated in a message: short, visible, and no secret by its looks."""
-    return 0 < len(text) <= _MAX_SHOWN and text.isascii() and text.isprintable() and not looks_random(text)
+    shown = 0 < len(text) <= _MAX_SHOWN and text.isascii() and text.isprintable()
+    return shown and not looks_random(text) and credential_in_text(text) is None
 
 
 def looks_random(word: str, *, hexadecimal: bool = True) -> bool:
@@ -183,11 +217,19 @@ def mask_line(line: str) -> str:
     for _, pattern in _SHAPES:
         line = pattern.sub(lambda match: "*" * len(match.group()), line)
     line = _WORD.sub(lambda match: "*" * len(match.group()) if looks_random(match.group()) else match.group(), line)
-    return _NAMED_VALUE.sub(_mask_named, line)
+    line = _DEFAULT.sub(_mask_judged, line)
+    shown = _REFERENCE.sub(lambda each: "\0" * len(each.group()), line)
+    for each in reversed(named_literals(shown, lambda name, value: value[0] != "*" and _is_literal(name, value))):
+        line = line[: each.start] + "*" * (each.end - each.start) + line[each.end :]
+    return _NAMED_VALUE.sub(_mask_named, _LISTED_FLAG.sub(_mask_judged, line))
 
 
 _NAMED_VALUE = re.compile(
     r"""(?<!\w)(?P<name>[A-Za-z][\w-]{0,63})(?P<middle>["']?\s*[:=]\s*)(?P<value>"[^"]*"?|'[^']*'?|\[[^\]]*|[^\s,}\]{\[][^,}\]]*)"""
+)
+_DEFAULT = re.compile(r"(?<=\$\{env:)(?P<name>\w{1,64})(?P<middle>:-)(?P<value>[^{}$]+)")
+_LISTED_FLAG = re.compile(
+    r"""(?<![\w-])(?P<name>--?[A-Za-z][\w-]{0,63})(?P<middle>["']?\s*,\s*["']?)(?P<value>[^\s,"'\]$-][^,"'\]$]*)"""
 )
 _REFERENCE = re.compile(r"\$\{[^{}]*\}|\$\$")
 
@@ -196,54 +238,70 @@ def _mask_named(match: re.Match[str]) -> str:
     value = match["value"]
     is_secret = is_secret_name(match["name"]) or match["name"] == "auth"
     literal = _SCHEME.sub("", _REFERENCE.sub("", value.split("${", 1)[0]).strip("\"' {"))
-    if not is_secret or not literal or _HARMLESS.match(literal):
+    if not is_secret or not literal.strip("*") or _HARMLESS.match(literal):
         return match.group()
     return match["name"] + match["middle"] + "*" * len(value)
 
 
+def _mask_judged(match: re.Match[str]) -> str:
+    literal = is_secret_name(match["name"]) and not _HARMLESS.match(match["value"])
+    return match["name"] + match["middle"] + "*" * len(match["value"]) if literal else match.group()
+
+
 def _words(name: str) -> list[str]:
-    return [word.upper() for word in _NOT_WORD.split(_CAMEL.sub("_", name)) if word] if name else []
+    """The words of a name in upper case, without the number that tells one of several apart."""
+    words = (word.upper().rstrip("0123456789") for word in _NOT_WORD.split(_CAMEL.sub("_", name)))
+    return [word for word in words if word]
 
 
-def _split(text: str) -> tuple[str, list[str], int]:
-    """Literal text with NUL for each reference, the defaults of the references, and how many there are."""
+def _references(text: str) -> list[EnvReference | FileReference]:
     try:
-        parts = parse_references(text)
+        return [part for part in parse_references(text) if isinstance(part, EnvReference | FileReference)]
     except InvalidReference:
-        return text, [], 0
-    literals = "".join(part.text if isinstance(part, Literal) else "\0" for part in parts)
-    references = [part for part in parts if isinstance(part, EnvReference | FileReference)]
-    return (
-        literals,
-        [part.default for part in references if isinstance(part, EnvReference) and part.default],
-        len(references),
+        return []
+
+
+def _masked(text: str) -> str:
+    """The text with NUL for each character of a reference, so that what is found in it stands at the same place there."""
+    if not _references(text):
+        return text
+    return _REFERENCE_FORM.sub(lambda each: "$$" if each.group() == "$$" else "\0" * len(each.group()), text)
+
+
+def _expanded(text: str) -> str:
+    """The text as it would be where no variable is set: a default is as literal as what stands around it."""
+    parts = parse_references(text)
+    return "".join(
+        part.text if isinstance(part, Literal) else (isinstance(part, EnvReference) and part.default) or "\0"
+        for part in parts
     )
 
 
 def _stands_for_itself(text: str) -> bool:
     """Whether a value under a telling name is a literal credential: no reference carries it, or a default does."""
     if _REFERENCE_LIKE.search(text):
-        _, defaults, _ = _split(text)
+        defaults = [each.default or "" for each in _references(text) if isinstance(each, EnvReference)]
         return any(not _HARMLESS.match(default) for default in defaults)
     return not _HARMLESS.match(_SCHEME.sub("", text).strip())
 
 
+def _is_literal(name: str, value: str) -> bool:
+    """Whether a value beside a name inside a text is a credential: by its first word, as prose may follow."""
+    words = value.replace("$$", "$").split()
+    told = "\0" not in value and bool(words) and is_secret_name(name)
+    return told and not _SHELL_VALUE.match(words[0]) and _stands_for_itself(words[0])
+
+
+_REFERENCE_FORM = re.compile(r"\$\$|\$\{(?:env|file):[^{}$]*\}")
 _REFERENCE_LIKE = re.compile(r"\$\{[^{}]+\}|\A(?:[A-Za-z]+ )?\$[A-Z_][A-Z0-9_]*\Z")
 """A reference, or the form that another tool uses for one: that is another mistake, reported as such."""
+
+_SHELL_VALUE = re.compile(r"\$\(|\$\{\w|`")
+"""What a shell puts another text in the place of."""
 
 
 def _shape_of(text: str) -> str | None:
     return next((name for name, pattern in _SHAPES if pattern.search(text)), None)
-
-
-def _assigned_in(text: str) -> str | None:
-    header = _HEADER_LINE.match(text)
-    if header and is_secret_name(header["name"]) and "\0" not in text and _stands_for_itself(header["value"]):
-        return f"a literal value for {header['name']}"
-    for match in _ASSIGNMENT.finditer(text):
-        if is_secret_name(match["name"]) and "\0" not in match["value"] and _stands_for_itself(match["value"]):
-            return f"a literal value for {match['name']}"
-    return None
 
 
 def _unexplained_words(text: str) -> list[str]:
