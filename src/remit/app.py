@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from remit.config.loader import Loaded
     from remit.core.checkup import Soundness
     from remit.core.events import EventSink, ProtocolEvent
+    from remit.core.governance import Retention
     from remit.core.watch_ports import WatcherFactory
     from remit.runtime.runtime import GovernedRuntime
     from remit.store.governance import Governance
@@ -41,6 +42,9 @@ EMBEDDED = Path(".remit") / "remit.db"
 """Where the embedded database lies, beside mcp.yaml."""
 
 GIT_SECONDS = 5.0
+
+SWEEP_LOCK_SECONDS = 1.0
+"""How long a sweep of a runtime waits for the database; calls have its lock most of the time where there are many."""
 
 _WRITER = "runtime"
 """The audit chain of governed calls; every process that makes some adds to it."""
@@ -228,6 +232,11 @@ class Owner:
     name: str
     loaded: "Loaded | None"
 
+    @property
+    def trace_days(self) -> int | None:
+        """How long contents of calls are kept; None where nobody can say, and then all of it is."""
+        return None if self.loaded is None else self.loaded.desired.trace_days
+
 
 def owner_of(config: FileSet, database: Database) -> Owner:
     """The owner: the file's where it is valid, else the one owner that the database records.
@@ -286,9 +295,6 @@ async def _opened(config: FileSet, base_dir: Path, host: Host) -> "GovernedRunti
     database = host.database(base_dir)
     governance = await asyncio.to_thread(database.governance)
     owner = await asyncio.to_thread(owner_of, config, database)
-    if owner.loaded is not None:
-        kept = timedelta(days=owner.loaded.desired.trace_days)
-        await asyncio.to_thread(governance.traces.drop_traces, host.clock() - kept)
     # Last of what can fail: whoever opens a journal has to close it.
     journal = await asyncio.to_thread(
         open_journal, database.location, writer=_WRITER, new_id=host.new_id, clock=host.clock
@@ -314,8 +320,14 @@ async def _opened(config: FileSet, base_dir: Path, host: Host) -> "GovernedRunti
             clock=host.clock,
             new_id=host.new_id,
             spans=spans_of_host(),
+            sweep=None if owner.trace_days is None else _sweep(governance.retention, owner.name, owner.trace_days),
         )
     )
+
+
+def _sweep(retention: "Retention", owner: str, days: int) -> Callable[[], bool]:
+    kept = timedelta(days=days)
+    return lambda: not retention.sweep(owner, kept, lock_timeout=SWEEP_LOCK_SECONDS).is_done
 
 
 def difference(before: Definition, after: Definition) -> tuple[Change, ...]:

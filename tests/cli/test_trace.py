@@ -1,12 +1,13 @@
 """`remit trace`: what went over the wire in one turn."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from remit.core.canonical import JsonObject
 from remit.core.events import Direction, EventKind, ProtocolEvent
-from tests.cli.governed import Rows
+from tests.cli.governed import HOST, OWNER, Rows
 from tests.cli.workspace import Workspace
 
 NOON = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
@@ -76,6 +77,41 @@ def test_a_turn_in_which_nothing_went_over_the_wire_points_to_what_was_decided(h
     ended = here.run("trace", "show", run)
     assert (ended.code, ended.out) == (0, f"Trace {run}\n0 events, 0 servers\n")
     assert ended.err == f"No message is kept of it; what was decided: remit audit tail --trace {run}\n"
+
+
+def test_what_the_file_keeps_no_longer_is_dropped_on_demand(here: Workspace, rows: Rows):
+    for days in (8, 2):
+        rows.record(aged(days))
+    told = here.run("trace", "prune")
+    assert (told.code, told.out) == (0, "dropped what is older than 7 days: 1 protocol event\n")
+    assert here.run("trace", "prune").out == "dropped what is older than 7 days: nothing was\n"
+    dropped = here.run("trace", "prune", "--days", "1", "--format", "json").document
+    assert dropped == {
+        "format_version": "1.0",
+        "owner": OWNER,
+        "days": 1,
+        "dropped": {"protocol_events": 1, "outputs": 0, "results": 0, "approvals": 0},
+    }
+    assert here.run("trace", "list", "--format", "json").document["traces"] == []
+
+
+def aged(days: int) -> ProtocolEvent:
+    """An event so old."""
+    return replace(event(f"old-{days}", 1, EventKind.OPEN, Direction.LOCAL, {}), at=HOST.clock() - timedelta(days=days))
+
+
+def test_nothing_is_dropped_where_nobody_can_say_how_long_it_is_kept(here: Workspace, rows: Rows):
+    rows.record(aged(100))
+    here.write("version: [")
+    ended = here.run("trace", "prune")
+    assert (ended.code, "pass --days" in ended.err) == (64, True)
+    assert len(here.run("trace", "list", "--format", "json").document["traces"]) == 1
+    assert here.run("trace", "prune", "--days", "0").out == "dropped what is older than 0 days: 1 protocol event\n"
+
+
+@pytest.mark.parametrize("days", ["-1", "3651", "x", "nan"])
+def test_a_number_of_days_that_is_none_is_a_usage_error(here: Workspace, days: str):
+    assert here.run("trace", "prune", "--days", days).code == 64
 
 
 def test_a_trace_is_read_without_a_valid_file(here: Workspace, traced: Rows):

@@ -9,6 +9,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -77,9 +78,11 @@ async def called(run: Run, name: str, number: int = 0, **more: Any) -> ToolResul
 
 
 @asynccontextmanager
-async def patient(here: "Site", *pauses: float) -> AsyncGenerator[GovernedRuntime]:
-    """The governed runtime with other pauses after failures than those of `remit.Runtime`."""
-    host, location = host_of(), Location(here.database)
+async def patient(
+    here: "Site", *pauses: float, host: Host | None = None, keeps: timedelta | None = None
+) -> AsyncGenerator[GovernedRuntime]:
+    """The governed runtime with other pauses after failures than those of `remit.Runtime`; `keeps` as of `runtime_over`."""
+    host, location = host or host_of(), Location(here.database)
     journal = open_journal(location, writer="runtime", new_id=host.new_id, clock=host.clock)
     connections = McpConnections(
         environ=host.environ,
@@ -91,7 +94,7 @@ async def patient(here: "Site", *pauses: float) -> AsyncGenerator[GovernedRuntim
         link=journal.link,
         pauses=pauses,
     )
-    runtime = runtime_over(location, journal, connections, host=host, owner=OWNER)
+    runtime = runtime_over(location, journal, connections, host=host, owner=OWNER, keeps=keeps)
     try:
         yield runtime
     finally:
@@ -99,13 +102,28 @@ async def patient(here: "Site", *pauses: float) -> AsyncGenerator[GovernedRuntim
 
 
 def runtime_over(
-    location: Location, journal: Journal, connections: Connections, *, host: Host, owner: str, poll: float = 1.0
+    location: Location,
+    journal: Journal,
+    connections: Connections,
+    *,
+    host: Host,
+    owner: str,
+    poll: float = 1.0,
+    keeps: timedelta | None = None,
 ) -> GovernedRuntime:
-    """The governed runtime as app.py composes it, over these connections. For one event loop."""
+    """The governed runtime as app.py composes it, over these connections. For one event loop.
+
+    With `keeps` it drops what is older, twenty times a second.
+    """
+    governance = open_store(location, new_id=host.new_id, clock=host.clock).governance()
+
+    def sweep() -> bool:
+        return keeps is not None and not governance.retention.sweep(owner, keeps, lock_timeout=1).is_done
+
     return GovernedRuntime(
         RuntimePorts(
             owner=owner,
-            grants=open_store(location, new_id=host.new_id, clock=host.clock).governance(),
+            grants=governance,
             ledger=journal.ledger,
             journal=journal,
             connections=connections,
@@ -114,6 +132,8 @@ def runtime_over(
             clock=host.clock,
             new_id=host.new_id,
             poll_seconds=poll,
+            sweep=None if keeps is None else sweep,
+            upkeep_seconds=0.05,
         )
     )
 

@@ -171,15 +171,3 @@ def test_traces_are_listed_newest_first(here: Site) -> None:
     first = NOW + timedelta(seconds=1)
     assert traces.traces(limit=9) == (("new", NOW + timedelta(seconds=2), 1), ("old", first, 2))
     assert traces.traces(limit=1) == (("new", NOW + timedelta(seconds=2), 1),)
-
-
-def test_old_events_are_dropped_with_the_links_to_connections_that_have_none_left(here: Site) -> None:
-    late = event(100, trace="t2", connection="c2")
-    record(here, event(1), event(2), late, links=(("t2", "c1"), ("t3", "c2")))
-    traces = here.governance.traces
-    assert traces.drop_traces(NOW + timedelta(seconds=50)) == 2
-    assert traces.traces(limit=9) == (("t2", late.at, 1),)
-    raw = sqlite3.connect(here.path)
-    assert raw.execute("SELECT trace_id, connection_id FROM trace_links").fetchall() == [("t3", "c2")]
-    raw.close()
-    assert traces.drop_traces(NOW + timedelta(seconds=50)) == 0

@@ -46,10 +46,11 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owned(Reading):
-    """The same for one owner. `workspace` is the file's; None where the file is not valid."""
+    """The same for one owner. `workspace` and `trace_days` are the file's; None where the file is not valid."""
 
     owner: str
     workspace: str | None
+    trace_days: int | None
 
     def recorded(self) -> Recorded:
         """The recorded state of all owners."""
@@ -84,6 +85,7 @@ def open_owned(config: FileSet, *, colour: bool) -> Owned:
         desks=reading.desks,
         owner=owner.name,
         workspace=None if owner.loaded is None else owner.loaded.desired.workspace,
+        trace_days=owner.trace_days,
     )
 
 

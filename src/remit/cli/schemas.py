@@ -68,7 +68,10 @@ _DERIVED: Mapping[str, tuple[str, tuple[type, ...]]] = {
         "`remit suspend` and `remit resume` with `--format json`",
         (suspensions_text.SuspensionsDocument, suspensions_text.SuspensionChangeDocument),
     ),
-    "trace": ("`remit trace list|show --format json`", (trace_text.TracesDocument, trace_text.TraceDocument)),
+    "trace": (
+        "`remit trace list|show|prune --format json`",
+        (trace_text.TracesDocument, trace_text.TraceDocument, trace_text.PrunedDocument),
+    ),
     "validate": ("`remit validate --format json`", (DiagnosticsDocument,)),
     "watch": ("`remit watch --format json`, on each line; see docs/watch.md", watch_lines.WATCH_LINES),
 }
@@ -104,6 +107,7 @@ COMMANDS: Mapping[str, str] = {
     "suspend": "suspensions",
     "trace list": "trace",
     "trace show": "trace",
+    "trace prune": "trace",
     "validate": "validate",
     "watch": "watch",
 }

@@ -426,7 +426,8 @@ MCP_FILE = Record(
         ),
         "trace_days": Field(
             shape=Days(maximum=MAX_DAYS),
-            description="How many days protocol events are kept; 0: until the next clean-up. Default: 7.",
+            description="How many days contents of calls are kept (protocol events, outputs, stored results, approvals that are "
+            "over); 0: until the next clean-up. Default: 7.",
         ),
         "lock": Field(
             shape=Choice(what="use of a lock", values=tuple(LockUse)),

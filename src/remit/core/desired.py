@@ -211,7 +211,7 @@ class LockUse(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desired:
-    """The whole desired state of one workspace. `trace_days` is how long protocol events are kept.
+    """The whole desired state of one workspace. `trace_days` is how long contents of calls are kept.
 
     `environment` is the one whose overlay was laid over the files, if one was. `contributors` are the files by their paths
     from the main one's folder, sorted, so that a file is called the same wherever a run starts; empty where nobody can tell.

@@ -6,7 +6,7 @@ decide through them. Pure.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from remit.core.approvals import Approval, ApprovalState
@@ -19,11 +19,13 @@ __all__ = [
     "ApprovalDesk",
     "AuditTrail",
     "Decided",
+    "Retention",
     "RunDesk",
     "RunRow",
     "Suspension",
     "SuspensionDesk",
     "SuspensionTarget",
+    "Swept",
     "TraceArchive",
 ]
 
@@ -171,6 +173,34 @@ class TraceArchive(Protocol):
         """The newest traces: id, time of the first event, number of events."""
         ...
 
-    def drop_traces(self, before: datetime) -> int:
-        """Delete protocol events older than a time; how many."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swept:
+    """What a sweep dropped, by kind: protocol events, outputs of actions, results under keys, approvals that were over.
+
+    `is_done` is false where as much was dropped as one sweep may.
+    """
+
+    protocol_events: int = 0
+    outputs: int = 0
+    results: int = 0
+    approvals: int = 0
+    is_done: bool = True
+
+    def __add__(self, later: "Swept") -> "Swept":
+        """Both together, and whether the later one was the last."""
+        return Swept(
+            protocol_events=self.protocol_events + later.protocol_events,
+            outputs=self.outputs + later.outputs,
+            results=self.results + later.results,
+            approvals=self.approvals + later.approvals,
+            is_done=later.is_done,
+        )
+
+
+class Retention(Protocol):
+    """What is kept of calls, and for how long."""
+
+    def sweep(self, owner: str, kept: timedelta, *, lock_timeout: float) -> Swept:
+        """Drop what is older than `kept`, in one transaction of bounded size. Raises WorkspaceBusy, StoreError."""
         ...

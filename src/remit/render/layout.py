@@ -65,4 +65,4 @@ def counted(number: int, word: str) -> str:
 
 def plural(word: str) -> str:
     """The plural of one of our own words."""
-    return word[:-1] + "ies" if word.endswith("y") else word + "s"
+    return word[:-1] + "ies" if word.endswith("y") and word[-2] not in "aeiou" else word + "s"

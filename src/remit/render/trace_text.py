@@ -9,6 +9,7 @@ from typing import Annotated, TypedDict
 
 from remit.core.canonical import JsonObject
 from remit.core.events import Direction, EventKind, ProtocolEvent
+from remit.core.governance import Swept
 from remit.render.escape import escape_terminal, json_lines, well_formed
 from remit.render.layout import Painter, Style, aligned, counted
 from remit.render.shapes import FORMAT_VERSION
@@ -16,10 +17,14 @@ from remit.render.spans import offset, timestamp
 from remit.render.trace_words import Exchange, is_alarming
 
 __all__ = [
+    "DroppedDocument",
     "EventDocument",
+    "PrunedDocument",
     "TraceDocument",
     "TraceLineDocument",
     "TracesDocument",
+    "pruned_document",
+    "pruned_text",
     "trace_document",
     "trace_text",
     "traces_document",
@@ -69,6 +74,51 @@ class TracesDocument(TypedDict):
 
     format_version: str
     traces: list[TraceLineDocument]
+
+
+class DroppedDocument(TypedDict):
+    """What was dropped, by kind."""
+
+    protocol_events: int
+    outputs: int
+    results: int
+    approvals: int
+
+
+class PrunedDocument(TypedDict):
+    """What `remit trace prune` dropped of an owner, and of protocol events, because it was older than `days`."""
+
+    format_version: str
+    owner: str
+    days: int
+    dropped: DroppedDocument
+
+
+def pruned_document(owner: str, days: int, swept: Swept) -> PrunedDocument:
+    """`{format_version, owner, days, dropped{}}`."""
+    return {
+        "format_version": FORMAT_VERSION,
+        "owner": well_formed(owner),
+        "days": days,
+        "dropped": {
+            "protocol_events": swept.protocol_events,
+            "outputs": swept.outputs,
+            "results": swept.results,
+            "approvals": swept.approvals,
+        },
+    }
+
+
+def pruned_text(days: int, swept: Swept) -> str:
+    """What was dropped, in one line that ends with a newline."""
+    counts = (
+        (swept.protocol_events, "protocol event"),
+        (swept.outputs, "output"),
+        (swept.results, "result"),
+        (swept.approvals, "approval"),
+    )
+    told = ", ".join(counted(number, word) for number, word in counts if number)
+    return f"dropped what is older than {counted(days, 'day')}: {told or 'nothing was'}\n"
 
 
 def trace_document(trace_id: str, events: Sequence[ProtocolEvent]) -> TraceDocument:

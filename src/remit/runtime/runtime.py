@@ -35,6 +35,7 @@ from remit.runtime.registry import ExecutorRegistry
 from remit.runtime.results import adapt_error, adapt_fault, adapt_result
 from remit.runtime.run import Run, RunParts
 from remit.runtime.telemetry import NoSpans, Spans
+from remit.runtime.upkeep import UPKEEP_SECONDS, Upkeep
 from remit.runtime.watch import POLL_SECONDS, RunWatch
 
 __all__ = ["GovernedRuntime", "RuntimePorts"]
@@ -42,7 +43,10 @@ __all__ = ["GovernedRuntime", "RuntimePorts"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuntimePorts:
-    """What the runtime stands on; app.py binds them. `reserved_names` extend the platform's own."""
+    """What the runtime stands on; app.py binds them. `reserved_names` extend the platform's own.
+
+    `sweep` drops a part of what is kept no longer and says whether more is due; None where nobody knows what that is.
+    """
 
     owner: str
     grants: GrantSource
@@ -55,15 +59,18 @@ class RuntimePorts:
     new_id: Callable[[], str]
     reserved_names: Iterable[str] = ()
     poll_seconds: float = POLL_SECONDS
+    sweep: Callable[[], bool] | None = None
+    upkeep_seconds: float = UPKEEP_SECONDS
     spans: Spans = field(default_factory=NoSpans)
 
 
 class GovernedRuntime:
-    """Runs of one owner's assistants. For one event loop; `close` it when it is done."""
+    """Runs of one owner's assistants. For one event loop, the running one; `close` it when it is done."""
 
     def __init__(self, ports: RuntimePorts):
         self._ports = ports
         self._watch = RunWatch(ports.ledger.run_states, poll_seconds=ports.poll_seconds)
+        self._upkeep = None if ports.sweep is None else Upkeep(ports.sweep, every_seconds=ports.upkeep_seconds)
         self._grants = GrantCache(ports.grants, ports.owner)
         self._governance = Governance(
             grants=self._grants,
@@ -112,6 +119,8 @@ class GovernedRuntime:
         """End connections, child processes and the journal; bounded."""
         await self._watch.close()
         await self._ports.connections.close()
+        if self._upkeep is not None:
+            await self._upkeep.close()
         await asyncio.to_thread(self._ports.journal.close)
 
     async def _started(

@@ -17,8 +17,6 @@ from sqlalchemy import (
     Select,
     Text,
     cast,
-    delete,
-    exists,
     func,
     literal,
     select,
@@ -34,7 +32,7 @@ from remit.store.reading import readable
 from remit.store.runtime_tables import audit_events, protocol_events, trace_links
 from remit.store.session import driver_of, session_of
 from remit.store.sqlite import as_they_are
-from remit.store.texts import encodes, shortened, time_from, time_text
+from remit.store.texts import encodes, shortened, time_from
 
 __all__ = ["AuditArchive", "TraceArchive"]
 
@@ -196,17 +194,6 @@ class TraceArchive:
                 return tuple((trace, time_from(at), count) for trace, at, count in connection.execute(query))
 
         return self._access.read(found)
-
-    def drop_traces(self, before: datetime) -> int:
-        """Delete protocol events older than a time, and links to connections that have none left; how many events."""
-
-        def dropped(connection: Connection) -> int:
-            gone = connection.execute(delete(protocol_events).where(_EVENT.at < time_text(before))).rowcount
-            left = exists().where(_EVENT.connection_id == trace_links.c.connection_id)
-            connection.execute(delete(trace_links).where(~left))
-            return gone
-
-        return self._access.write(dropped)
 
 
 def _of_the_opening(events: Sequence[ProtocolEvent]) -> Iterator[ProtocolEvent]:

@@ -8,6 +8,7 @@ from remit.store.access import Access
 from remit.store.approval_desk import Approvals
 from remit.store.archives import AuditArchive, TraceArchive
 from remit.store.grants import read_grants, read_stamp
+from remit.store.retention import Retention
 from remit.store.run_desk import Runs
 from remit.store.suspension_desk import Suspensions
 
@@ -29,6 +30,8 @@ class Governance:
         """The AuditTrail."""
         self.traces = TraceArchive(access)
         """The TraceArchive."""
+        self.retention = Retention(access, clock)
+        """The Retention."""
 
     def grants(self, owner: str, assistant: str) -> Grants | None:
         """GrantSource: what an assistant may use, read at one moment; None where there is no such assistant."""

@@ -11,6 +11,7 @@ from sqlalchemy import Boolean, Column, Float, ForeignKey, Index, Integer, Table
 from remit.store.tables import METADATA
 
 __all__ = [
+    "HAS_CONTENT",
     "actions",
     "approvals",
     "audit_events",
@@ -70,6 +71,9 @@ Index("ix_runs_under_way", runs.c.instance, sqlite_where=_UNDER_WAY)
 Index("ix_actions_under_way", actions.c.instance, sqlite_where=_UNDER_WAY)
 _ASKED = text("approval_id IS NOT NULL")
 Index("ix_actions_approval_id", actions.c.approval_id, sqlite_where=_ASKED)
+HAS_CONTENT = "output IS NOT NULL OR arguments IS NOT NULL"
+"""Which actions hold more than facts. In these very words in a statement, or SQLite does not use the index."""
+Index("ix_actions_content", actions.c.ended_at, sqlite_where=text(HAS_CONTENT))
 
 approvals = Table(
     "approvals",
@@ -117,6 +121,13 @@ idempotency_records = Table(
 )
 """What a caller's key was used for, and what came of it."""
 
+Index(
+    "ix_idempotency_records_result",
+    idempotency_records.c.owner,
+    idempotency_records.c.ended_at,
+    sqlite_where=text("result IS NOT NULL"),
+)
+
 audit_events = Table(
     "audit_events",
     METADATA,
@@ -153,6 +164,7 @@ protocol_events = Table(
     Column("body", Text, nullable=False),
     Index("ix_protocol_events_trace_id", "trace_id"),
     Index("ix_protocol_events_connection_id", "connection_id"),
+    Index("ix_protocol_events_at", "at"),
 )
 """Protocol events, in no key of their own: a number given twice by a broken connection must not cost the others."""
 
