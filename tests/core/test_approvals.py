@@ -98,6 +98,9 @@ def test_a_clock_set_back_does_not_open_the_window_of_an_approval_again() -> Non
         ("assistant:triage", "assistant:other", False),
         ("assistant:triage", "service:ci", False),
         ("assistant:triage", "", False),
+        ("assistant:triage", "user:", False),
+        ("assistant:triage", "user", False),
+        ("assistant:triage", "users:ana", False),
     ],
 )
 def test_a_human_decides_and_never_about_what_it_asked_for(requester: str, approver: str, allowed: bool) -> None:

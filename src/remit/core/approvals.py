@@ -143,4 +143,5 @@ def is_intact(approval: Approval) -> bool:
 
 def may_decide(requester: str, approver: str) -> bool:
     """Whether a principal may approve what another requested: never its own request, and only a human (`user:NAME`)."""
-    return approver != requester and approver.startswith("user:")
+    kind, _, name = approver.partition(":")
+    return approver != requester and kind == "user" and bool(name)
