@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from remit.runtime.runtime import GovernedRuntime
     from remit.store.governance import Governance
     from remit.store.location import Location
+    from remit.upstream.opening import Surroundings
 
 __all__ = ["Database", "Host", "NoCaches", "NoSink", "Owner", "Runtime", "difference", "host_of", "owner_of"]
 
@@ -105,28 +106,25 @@ class Host:
         """A lister of MCP servers for the configuration in a folder; protocol events go to `sink` under a new trace."""
         from remit.upstream.discovery import McpServerLister
 
-        return McpServerLister(
-            environ=self.environ,
-            base_dir=base_dir,
-            python=self.python,
-            clock=self.clock,
-            new_id=self.new_id,
-            sink=sink,
-            trace_id=self.new_id(),
-        )
+        return McpServerLister(self.surroundings(base_dir, sink), trace_id=self.new_id())
 
     def watchers(self, base_dir: Path, sink: "EventSink") -> "WatcherFactory":
         """Makes servers under watch for the configuration in a folder; parameters as those of `lister`."""
         from remit.upstream.watching import McpWatchers
 
-        return McpWatchers(
+        return McpWatchers(self.surroundings(base_dir, sink), trace_id=self.new_id())
+
+    def surroundings(self, base_dir: Path, sink: "EventSink") -> "Surroundings":
+        """What connections to the servers of a configuration in a folder need of this host; protocol events go to `sink`."""
+        from remit.upstream.opening import Surroundings
+
+        return Surroundings.of(
             environ=self.environ,
             base_dir=base_dir,
             python=self.python,
             clock=self.clock,
             new_id=self.new_id,
             sink=sink,
-            trace_id=self.new_id(),
         )
 
     def watcher(self) -> Watcher:
@@ -299,15 +297,7 @@ async def _opened(config: FileSet, base_dir: Path, host: Host) -> "GovernedRunti
     journal = await asyncio.to_thread(
         open_journal, database.location, writer=_WRITER, new_id=host.new_id, clock=host.clock
     )
-    connections = McpConnections(
-        environ=host.environ,
-        base_dir=base_dir,
-        python=host.python,
-        clock=host.clock,
-        new_id=host.new_id,
-        sink=journal,
-        link=journal.link,
-    )
+    connections = McpConnections(host.surroundings(base_dir, journal), link=journal.link)
     return GovernedRuntime(
         RuntimePorts(
             owner=owner.name,

@@ -84,16 +84,7 @@ async def patient(
     """The governed runtime with other pauses after failures than those of `remit.Runtime`; `keeps` as of `runtime_over`."""
     host, location = host or host_of(), Location(here.database)
     journal = open_journal(location, writer="runtime", new_id=host.new_id, clock=host.clock)
-    connections = McpConnections(
-        environ=host.environ,
-        base_dir=here.folder,
-        python=host.python,
-        clock=host.clock,
-        new_id=host.new_id,
-        sink=journal,
-        link=journal.link,
-        pauses=pauses,
-    )
+    connections = McpConnections(host.surroundings(here.folder, journal), link=journal.link, pauses=pauses)
     runtime = runtime_over(location, journal, connections, host=host, owner=OWNER, keeps=keeps)
     try:
         yield runtime

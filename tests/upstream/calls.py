@@ -1,9 +1,7 @@
 """What the tests of governed calls share: connections with everything they need, registrations, calls, bounded waits."""
 
 import asyncio
-import itertools
 import json
-import sys
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,7 +13,7 @@ from remit.core.live import Listed
 from remit.core.recorded import RecordedServer
 from remit.core.remote_ports import RemoteAnswer, RemoteCall, RemoteContract, RemoteFault, RemoteResult
 from remit.upstream.calling import McpConnections
-from tests.upstream.support import NOON, SERVERS, KeptEvents, sources
+from tests.upstream.support import SERVERS, KeptEvents, surroundings
 
 
 @asynccontextmanager
@@ -28,15 +26,9 @@ async def connections(
     pauses: Sequence[float] = (0.0,),
 ) -> AsyncGenerator[McpConnections]:
     """Connections that are closed at the end, whatever happens."""
-    found, numbers = sources(environ, base_dir), itertools.count(1)
     told = [] if links is None else links
     made = McpConnections(
-        environ=found.environ,
-        base_dir=found.base_dir,
-        python=sys.executable,
-        clock=lambda: NOON,
-        new_id=lambda: f"connection-{next(numbers)}",
-        sink=sink or KeptEvents(),
+        surroundings(sink or KeptEvents(), environ, base_dir),
         link=lambda trace_id, connection_id: told.append((trace_id, connection_id)),
         pauses=pauses,
     )

@@ -13,7 +13,7 @@ import httpx2
 
 from remit.core.desired import Connection, DesiredServer
 from remit.core.diagnostics import Source
-from remit.core.events import ProtocolEvent
+from remit.core.events import EventSink, ProtocolEvent
 from remit.core.identity import Endpoint, HttpEndpoint, StdioEndpoint
 from remit.core.live import Era, Listed, Unreachable
 from remit.core.ports import ListingTarget, ServerLister
@@ -21,6 +21,7 @@ from remit.upstream.circuit import Circuit
 from remit.upstream.client import RemoteMcpClient
 from remit.upstream.connector import Connector, Ready, always_ready
 from remit.upstream.discovery import McpServerLister
+from remit.upstream.opening import Surroundings
 from remit.upstream.recorder import Recorder
 from remit.upstream.redaction import Redactor
 from remit.upstream.references import ResolvedConnection, Sources, resolve_connection
@@ -63,18 +64,21 @@ def sources(environ: Mapping[str, str] | None = None, base_dir: Path | None = No
     return Sources(environ=given, base_dir=base_dir or SERVERS, python=sys.executable)
 
 
-def lister(sink: KeptEvents, environ: Mapping[str, str] | None = None) -> ServerLister:
+def surroundings(
+    sink: EventSink, environ: Mapping[str, str] | None = None, base_dir: Path | None = None
+) -> Surroundings:
+    """Those of `sources`; the connections are numbered from 1."""
     numbers = itertools.count(1)
-    found = sources(environ)
-    return McpServerLister(
-        environ=found.environ,
-        base_dir=found.base_dir,
-        python=found.python,
+    return Surroundings(
+        sources=sources(environ, base_dir),
         clock=lambda: NOON,
         new_id=lambda: f"connection-{next(numbers)}",
         sink=sink,
-        trace_id="trace-1",
     )
+
+
+def lister(sink: KeptEvents, environ: Mapping[str, str] | None = None) -> ServerLister:
+    return McpServerLister(surroundings(sink, environ), trace_id="trace-1")
 
 
 async def listing_of(
@@ -133,5 +137,5 @@ def alive(pid: int) -> bool:
 
 __all__ = [
     "NOON", "SECRET", "SERVERS", "KeptEvents", "alive", "client_for", "lister", "listing_of", "names",
-    "raw_server", "recorder_for", "server", "sources",
+    "raw_server", "recorder_for", "server", "sources", "surroundings",
 ]  # fmt: skip

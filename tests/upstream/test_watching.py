@@ -21,7 +21,7 @@ from remit.core.ports import ListingTarget
 from remit.core.watch_ports import Attention
 from remit.upstream.watching import McpWatchedServer, McpWatchers
 from tests.servers.http_server import HttpServer
-from tests.upstream.support import NOON, SERVERS, KeptEvents, alive, names, server, sources
+from tests.upstream.support import SERVERS, KeptEvents, alive, names, server, surroundings
 
 SECONDS = 10.0
 P = ParamSpec("P")
@@ -69,16 +69,7 @@ def tool(name: str, description: str = "Does one thing.") -> dict[str, Any]:
 
 
 def watched(endpoint: Any, **connection: Any) -> McpWatchedServer:
-    found = sources()
-    watchers = McpWatchers(
-        environ=found.environ,
-        base_dir=found.base_dir,
-        python=found.python,
-        clock=lambda: NOON,
-        new_id=lambda: "connection",
-        sink=KeptEvents(),
-        trace_id="trace-1",
-    )
+    watchers = McpWatchers(surroundings(KeptEvents()), trace_id="trace-1")
     return watchers.watch(ListingTarget(server=server(endpoint, **connection)))
 
 

@@ -6,12 +6,9 @@ client's, listings those of remit.upstream.contracts. Implements core.remote_por
 
 import asyncio
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
 
 from remit.core.calls import FailureCode
-from remit.core.events import EventSink
 from remit.core.identity import ServerId
 from remit.core.live import Era
 from remit.core.recorded import RecordedServer
@@ -170,26 +167,14 @@ class McpServerConnection:
 class McpConnections:
     """The connections of one process. Implements core.remote_ports.Connections.
 
-    `base_dir` is the config's folder, `python` what `{python}` stands for; times and ids come from `clock` and `new_id`;
-    protocol events go to `sink`, each under the trace of the turn that caused it; `link` is told (trace id, connection id)
-    when a turn uses a connection that another trace opened. All methods belong to one event loop.
+    Each protocol event is of the trace of the turn that caused it; `link` is told (trace id, connection id) when a turn
+    uses a connection that another trace opened. All methods belong to one event loop.
     """
 
     def __init__(
-        self,
-        *,
-        environ: Mapping[str, str],
-        base_dir: Path,
-        python: str,
-        clock: Callable[[], datetime],
-        new_id: Callable[[], str],
-        sink: EventSink,
-        link: Callable[[str, str], None],
-        pauses: Sequence[float] = PAUSES,
+        self, surroundings: Surroundings, *, link: Callable[[str, str], None], pauses: Sequence[float] = PAUSES
     ):
-        self._surroundings = Surroundings.of(
-            environ=environ, base_dir=base_dir, python=python, clock=clock, new_id=new_id, sink=sink
-        )
+        self._surroundings = surroundings
         self._link = link
         self._pauses = pauses
         self._checker = SchemaChecker()

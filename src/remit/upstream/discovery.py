@@ -18,12 +18,8 @@ server sent one. Nothing is recorded for a server whose references could not be 
 """
 
 import time
-from collections.abc import Callable, Mapping
-from datetime import datetime
-from pathlib import Path
 
 from remit.core.desired import DesiredServer
-from remit.core.events import EventSink
 from remit.core.live import Listed, Unreachable, UnreachableReason
 from remit.core.ports import ListingTarget
 from remit.upstream.client import RemoteMcpClient
@@ -41,25 +37,11 @@ _SAME_MOMENT = 0.05
 class McpServerLister:
     """Lists servers, each over a fresh connection that is closed before the listing is returned.
 
-    Implements core.ports.ServerLister. `base_dir` is the config's folder, `python` what `{python}` stands for; times and
-    ids come from `clock` and `new_id`; every protocol event goes to `sink` under `trace_id`.
+    Implements core.ports.ServerLister. The protocol events are those of the trace `trace_id`.
     """
 
-    def __init__(
-        self,
-        *,
-        environ: Mapping[str, str],
-        base_dir: Path,
-        python: str,
-        clock: Callable[[], datetime],
-        new_id: Callable[[], str],
-        sink: EventSink,
-        trace_id: str,
-    ):
-        self._surroundings = Surroundings.of(
-            environ=environ, base_dir=base_dir, python=python, clock=clock, new_id=new_id, sink=sink
-        )
-        self._clock = clock
+    def __init__(self, surroundings: Surroundings, *, trace_id: str):
+        self._surroundings = surroundings
         self._trace_id = trace_id
         self._checker = SchemaChecker()
 
@@ -103,7 +85,7 @@ class McpServerLister:
             deadline=deadline,
             page_seconds=server.connection.timeout_seconds,
             checker=self._checker,
-            clock=self._clock,
+            clock=self._surroundings.clock,
         )
 
 

@@ -24,9 +24,9 @@ from remit.upstream.references import Connectable, ResolvedHttp, Sources, resolv
 __all__ = ["ResolvingConnector", "Surroundings"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """Where values, times, ids come from, and where protocol events go."""
+    """Where values, times and ids come from, and where every protocol event goes."""
 
     sources: Sources
     clock: Callable[[], datetime]
@@ -45,7 +45,7 @@ class Surroundings:
     ) -> "Surroundings":
         """`base_dir` is the config's folder, `python` what `{python}` stands for."""
         sources = Sources(environ=environ, base_dir=base_dir.absolute(), python=python)
-        return Surroundings(sources, clock, new_id, sink)
+        return Surroundings(sources=sources, clock=clock, new_id=new_id, sink=sink)
 
 
 class ResolvingConnector:

@@ -7,15 +7,12 @@ listed on a connection that is closed at once, as `plan` does. Pauses between li
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
-from datetime import datetime
-from pathlib import Path
 
 from remit.core.canonical import JsonObject
 from remit.core.desired import DesiredServer
-from remit.core.events import EventSink
 from remit.core.identity import HttpEndpoint, Transport
 from remit.core.live import Era, Listed, Unreachable, UnreachableReason
 from remit.core.ports import ListingTarget
@@ -41,22 +38,10 @@ _GRACE = 5.0
 
 
 class McpWatchers:
-    """Implements core.watch_ports.WatcherFactory. Parameters as those of McpServerLister; belongs to one event loop."""
+    """Implements core.watch_ports.WatcherFactory, under the trace `trace_id`; belongs to one event loop."""
 
-    def __init__(
-        self,
-        *,
-        environ: Mapping[str, str],
-        base_dir: Path,
-        python: str,
-        clock: Callable[[], datetime],
-        new_id: Callable[[], str],
-        sink: EventSink,
-        trace_id: str,
-    ):
-        self._surroundings = Surroundings.of(
-            environ=environ, base_dir=base_dir, python=python, clock=clock, new_id=new_id, sink=sink
-        )
+    def __init__(self, surroundings: Surroundings, *, trace_id: str):
+        self._surroundings = surroundings
         self._trace_id = trace_id
         self._checker = SchemaChecker()
 
