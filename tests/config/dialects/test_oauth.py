@@ -162,6 +162,7 @@ def test_a_switch_alone_asks_for_a_login_too(tmp_path: Path) -> None:
         tmp_path, "librechat.yaml", "mcpServers:\n  a: {url: 'https://a.example.com', requiresOAuth: true}\n"
     )
     assert ("warning oauth-login", 2, "a") in findings(found)
+    assert "#" not in entries(found)
 
 
 def test_a_client_id_that_looks_like_a_credential_becomes_a_variable_that_holds_no_secret(tmp_path: Path) -> None:

@@ -48,8 +48,6 @@ def is_placeholder(text: str) -> bool:
     return bool(_PLACEHOLDER.fullmatch(_SCHEME.sub(r"\g<value>", text).strip()))
 
 
-
-
 def looks_secret(name: str, text: str) -> bool:
     """Whether a text under a key or by itself is a credential; `Bearer` before it gives one away under any key."""
     return bool(_secret_value(name, text) or credential_in_url(text) or _SCHEME.match(text))

@@ -316,7 +316,7 @@ class _Normalising:
         draft = self.draft
         found = client_of(draft.oauth, draft.oauth_place or draft.place, self, self.report, authorised=authorised)
         if isinstance(found, str):
-            draft.notes["OAuth there"] = found
+            draft.notes |= {"OAuth there": found} if found else {}
             return None
         return found
 

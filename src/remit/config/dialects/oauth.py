@@ -67,7 +67,7 @@ class _Client:
 
     def words(self) -> str:
         named = (("client_id", self.client_id), ("token_url", self.token_url), ("scopes", " ".join(self.scopes)))
-        return ", ".join(f"{name} {text}" for name, text in named if text) or "no client is named"
+        return ", ".join(f"{name} {text}" for name, text in named if text)
 
 
 def client_of(
