@@ -48,6 +48,11 @@ CODES: Mapping[str, Explanation] = {
         "Without a lock and without the servers nobody knows what any tool is.",
         "write one with `remit lock`, or plan without `--offline`.",
     ),
+    "lock-not-written": Explanation(
+        "A server could not be listed, and there is no lock that can be read to take its entries from.",
+        "A lock without them would hold every change of these tools from then on, as if somebody had decided that.",
+        "run `remit lock` when the servers answer; bring a broken lock back from version control, or delete it to begin anew.",
+    ),
     "lock-unlisted": Explanation(
         "A server could not be listed while the lock was written.",
         "Unknown is not empty: its entries stay as they were, and nothing new of it is locked.",

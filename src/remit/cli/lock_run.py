@@ -83,19 +83,24 @@ class _Run:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What the servers say: the lock that comes out, and how it differs from the one that is there."""
+    """What the servers say: the lock that comes out, and how it differs from the one that is there.
+
+    `withheld` is why it must not be written, if it must not.
+    """
 
     draft: LockDraft
     changes: tuple[ToolOperation, ...]
+    withheld: Diagnostic | None = None
 
     @property
     def problems(self) -> tuple[Diagnostic, ...]:
-        return (*_unlockable(self.draft), *_kept_tools(self.draft), *_kept_servers(self.draft))
+        withheld = () if self.withheld is None else (self.withheld,)
+        return (*_unlockable(self.draft), *_kept_tools(self.draft), *_kept_servers(self.draft), *withheld)
 
     @property
     def ending(self) -> ExitCode:
         unresolved = any(each.severity is Severity.ERROR for each in _unlockable(self.draft))
-        return ExitCode.INCOMPLETE if self.draft.unlisted or unresolved else ExitCode.OK
+        return ExitCode.INCOMPLETE if self.draft.unlisted or unresolved or self.withheld else ExitCode.OK
 
 
 def _begin(config: FileSet, *, colour: bool) -> _Run:
@@ -118,15 +123,19 @@ def write_lock(config: FileSet, asked: Asked, *, yes: bool, form: str, colour: b
     run = _begin(config, colour=colour)
     _refuse_conflict(run)
     found = _ask_servers(run, asked)
-    _show(run, found, aside=form != "text")
     text, terminal = lock_text(found.draft.lock), run.session.terminal
     fits = run.old is not None and not run.faults and text == lock_text(run.old.lock, run.old.findings)
-    if fits:
-        terminal.note(f"{run.name} is up to date")
+    if found.withheld is not None:
+        terminal.diagnose(found.problems)
     else:
-        _write(run, text, yes=yes)
+        _show(run, found, aside=form != "text")
+        if fits:
+            terminal.note(f"{run.name} is up to date")
+        else:
+            _write(run, text, yes=yes)
     if form == "json":
-        terminal.document(lock_report_document(run.report(found, found.problems, fits=fits, written=not fits)))
+        written = not fits and found.withheld is None
+        terminal.document(lock_report_document(run.report(found, found.problems, fits=fits, written=written)))
     return found.ending
 
 
@@ -148,7 +157,7 @@ def _refuse_conflict(run: _Run) -> None:
     if any(each.code == "lock-conflict" for each in run.faults):
         raise click.exceptions.Exit(ExitCode.ERROR)
     if run.faults:
-        run.session.terminal.note(f"{run.name} is written anew")
+        run.session.terminal.note(f"{run.name} does not hold: it is written anew")
 
 
 def _ask_servers(run: _Run, asked: Asked) -> _Found:
@@ -169,7 +178,36 @@ def _ask_servers(run: _Run, asked: Asked) -> _Found:
     if draft.refusals:
         session.terminal.diagnose(draft.refusals)
         raise click.exceptions.Exit(ExitCode.ERROR)
-    return _Found(draft, lock_changes(run.lock, draft.lock, session.desired, difference))
+    changes = lock_changes(run.lock, draft.lock, session.desired, difference)
+    return _Found(draft, changes, _withheld(run, draft, flags.scope))
+
+
+def _withheld(run: _Run, draft: LockDraft, scope: frozenset[str] | None) -> Diagnostic | None:
+    """Why a lock must not be written: no lock that can be read has the entries of servers that are not asked or do not answer.
+
+    A first lock of what did answer is written; one of nothing would hold everything from then on.
+    """
+    if run.old is not None:
+        return None
+    desired = run.session.desired
+    enabled = {each.name for each in desired.servers if each.enabled}
+    selected = {one.server for each in desired.assistants for one in each.selections} & enabled
+    silent = selected & set(draft.unlisted)
+    if run.faults:
+        silent |= frozenset[str]() if scope is None else selected - scope
+    elif any(draft.lock.tools()):
+        return None
+    if not silent:
+        return None
+    lost = "the lock cannot be read, so" if run.faults else "there is no lock yet, and"
+    return Diagnostic(
+        code="lock-not-written",
+        message=f"{lost} nothing is known of {', '.join(sorted(silent))}; nothing was written",
+        address=run.name,
+        hint="bring the file back (`git checkout`), or run `remit lock` for all servers when they answer"
+        if run.faults
+        else "run `remit lock` when it answers",
+    )
 
 
 def _show(run: _Run, found: _Found, *, aside: bool) -> None:
