@@ -301,6 +301,13 @@ def test_a_finding_that_the_lock_s_reviewers_saw_holds_nothing() -> None:
     assert (told(made), bool(made.operations[0].risks)) == (outcome(runs=("attach", "file", EVIL)), True)
 
 
+def test_what_a_server_offers_against_the_lock_is_said_as_the_refresh_that_nobody_approved() -> None:
+    made = plan(BY_NAME, state(A), {"github": listed(search=EVIL)}, lock=locked("github", search=A))
+    [offered] = [each.offered for each in made.drift]
+    [held] = [each.operation for each in plan(BY_NAME, state(A), {"github": listed(search=EVIL)}).held]
+    assert (made.operations, made.held, offered) == ((), (), held)
+
+
 def test_a_refresh_to_the_lock_says_that_the_lock_approves_it() -> None:
     made = plan(BY_NAME, state(A), {"github": listed(search=B)}, lock=locked("github", search=B))
     [refresh] = made.operations

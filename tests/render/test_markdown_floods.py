@@ -46,7 +46,9 @@ def flooded(endpoints: tuple[Operation, ...], held: bool, counts: Mapping[str, i
     waiting = Held(operation=of_tool(REFRESH, name, *OF_TOOLS), because=tuple(HoldReason))
     quarantine = Quarantine(remote_name=name, reason=QuarantineReason.INVALID_NAME, detail=name)
     words = {"address": f"assistant.ops/{name}", "assistant": "ops", "server": "github", "remote_name": name}
-    moved = [Drift(**words, kind=kind, detail=name) for kind in DriftKind]
+    offered = of_tool(REFRESH, name, *OF_TOOLS)
+    assert isinstance(offered, Refresh)
+    moved = [Drift(**words, kind=kind, detail=name, offered=offered) for kind in DriftKind]
     unsure = Deferred(**words, attached=True, reason=DeferredReason.UNREACHABLE, detail=name)
     problems = [Diagnostic(code="tool-quarantined", message=name, severity=each) for each in Severity]
     plan: Plan = replace(

@@ -65,7 +65,9 @@ def refresh_of(
     )
 
 
-def drift_of(context: AssistantContext, kept: Kept, kind: DriftKind, detail: str) -> Drift:
+def drift_of(
+    context: AssistantContext, kept: Kept, kind: DriftKind, detail: str, offered: Refresh | None = None
+) -> Drift:
     """What moved of an attachment without a commit."""
     attachment = kept.attachment
     return Drift(
@@ -75,4 +77,5 @@ def drift_of(context: AssistantContext, kept: Kept, kind: DriftKind, detail: str
         server=kept.view.server.name,
         remote_name=attachment.remote_name,
         detail=detail,
+        offered=offered,
     )

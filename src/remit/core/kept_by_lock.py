@@ -7,7 +7,6 @@ way into service leads through the lock, so it is drift until somebody changes t
 from remit.core.addresses import attachment_address
 from remit.core.assistant_context import AssistantContext, ToolOutcome
 from remit.core.attached import Kept, drift_of, refresh_of
-from remit.core.changes import classes_of
 from remit.core.definition import Definition
 from remit.core.diagnostics import Diagnostic, Severity
 from remit.core.lock_table import LockRow, lock_row
@@ -53,9 +52,9 @@ def _hold(refresh: Refresh, why: HoldReason, outcome: ToolOutcome) -> None:
 
 
 def _report_change(context: AssistantContext, kept: Kept, live: Definition, outcome: ToolOutcome) -> None:
-    classes = ", ".join(sorted(classes_of(context.diff(kept.attachment.definition, live))))
-    detail = f"lists another definition ({classes}), {live.definition_digest}"
-    outcome.drift.append(drift_of(context, kept, DriftKind.CHANGED, detail))
+    offered = refresh_of(context, kept, live)
+    detail = f"lists another definition ({', '.join(sorted(offered.classes))}), {live.definition_digest}"
+    outcome.drift.append(drift_of(context, kept, DriftKind.CHANGED, detail, offered))
     outcome.unlike_lock.add(kept.attachment.server_id)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from remit.core.diagnostics import Diagnostic, Severity
-from remit.core.operations import Operation
+from remit.core.operations import Operation, Refresh
 
 __all__ = [
     "LOCK_MISSING",
@@ -37,13 +37,16 @@ SAFEGUARD_CODES = frozenset(
         "moved-elsewhere",
         "bound-elsewhere",
         "older-commit",
+        "environment-other",
         LOCK_MISSING,
     }
 )
 """Problems that veto the whole apply (exit code 3)."""
 
 
-STANDING_VETOES = frozenset({LOCK_MISSING, "moved-ambiguous", "moved-elsewhere", "bound-elsewhere", "older-commit"})
+STANDING_VETOES = frozenset(
+    {LOCK_MISSING, "moved-ambiguous", "moved-elsewhere", "bound-elsewhere", "older-commit", "environment-other"}
+)
 """Those that are there whatever of a plan was approved, as they are about where it comes from."""
 
 
@@ -79,7 +82,10 @@ class DriftKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Drift:
-    """An attachment whose server no longer offers it as approved; kept and reported. `detail` may quote the server."""
+    """An attachment whose server no longer offers it as approved; kept and reported. `detail` may quote the server.
+
+    `offered` says of a changed one what the server offers instead, as the refresh that nobody approved.
+    """
 
     address: str
     kind: DriftKind
@@ -87,6 +93,7 @@ class Drift:
     server: str
     remote_name: str
     detail: str
+    offered: Refresh | None = None
 
 
 class DeferredReason(StrEnum):

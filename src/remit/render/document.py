@@ -5,7 +5,7 @@ Decides the encoding only: what is in a plan is core's decision, what a person r
 that would be done, so it must not make a reviewed plan stale.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypedDict, assert_never, cast
 
 from remit.core.addresses import address_of
@@ -27,6 +27,7 @@ from remit.core.operations import (
     RegisterServer,
     RenameAlias,
     RenameServer,
+    Risk,
     ServerFacts,
     SetEnvelope,
     ToolOperation,
@@ -165,6 +166,7 @@ def _summary(report: PlanReport) -> SummaryDocument:
 
 
 def _drift(drift: Drift) -> DriftDocument:
+    offered = drift.offered
     return {
         "address": drift.address,
         "kind": drift.kind.value,
@@ -172,6 +174,11 @@ def _drift(drift: Drift) -> DriftDocument:
         "server": drift.server,
         "remote_name": drift.remote_name,
         "detail": well_formed(drift.detail),
+        "before": None if offered is None else definition_state(offered.before),
+        "after": None if offered is None else definition_state(offered.after),
+        "changes": [] if offered is None else [_change(change) for change in offered.changes],
+        "classes": [] if offered is None else sorted(offered.classes),
+        "risks": [] if offered is None else _risks(offered.risks),
     }
 
 
@@ -316,6 +323,10 @@ class _Head(TypedDict):
     source: SourceDocument | None
 
 
+def _risks(risks: Iterable[Risk]) -> list[RiskDocument]:
+    return [{"code": risk.code.value, "detail": well_formed(risk.detail)} for risk in risks]
+
+
 class _ToolHead(_Head):
     assistant: str
     server: str
@@ -329,7 +340,7 @@ def _head(operation: Operation) -> _Head:
         "address": address_of(operation),
         "origin": operation.origin.value,
         "reason": operation.reason.value,
-        "risks": [{"code": risk.code.value, "detail": well_formed(risk.detail)} for risk in operation.risks],
+        "risks": _risks(operation.risks),
         "source": source_document(operation.source),
     }
 

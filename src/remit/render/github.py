@@ -16,11 +16,12 @@ from remit.core.operations import Origin
 from remit.core.plan import SAFEGUARD_CODES
 from remit.render.diagnostics import problem_document
 from remit.render.escape import escape_terminal
+from remit.render.flagged import drift_by_gravity, gravity
 from remit.render.layout import counted
 from remit.render.lock_text import LockChangeDocument, LockReportDocument
 from remit.render.plan_operations import lines_below, mark_of
-from remit.render.shapes import OperationDocument, PlanDocument, ProblemDocument, SourceDocument
-from remit.render.words import DRIFT_WORDS, HOLD_WORDS, RISK_ORDER
+from remit.render.shapes import OperationDocument, PlanDocument, ProblemDocument, RiskDocument, SourceDocument
+from remit.render.words import DRIFT_WORDS, HOLD_WORDS
 
 __all__ = [
     "Annotation",
@@ -78,7 +79,7 @@ def lock_annotations(document: LockReportDocument) -> list[Annotation]:
 
 def _unlike_lock(change: LockChangeDocument) -> Annotation:
     name = _safe(f"{change['assistant']}: {change['server']}/{change['remote_name']}", _TITLE)
-    risks = [f"{_safe(risk['code'], _TITLE)}: {_safe(risk['detail'])}" for risk in change["risks"]]
+    risks = _risk_lines(change["risks"])
     said = "run `remit lock` and have its change reviewed"
     title = f"lock {', '.join(change['kinds'])} {name}"
     return Annotation(level="error", title=title, lines=(said, *risks), source=change["source"])
@@ -141,7 +142,7 @@ def _dangers(operations: Sequence[OperationDocument]) -> list[Annotation]:
     """One for each operation with risks, those with the worst first."""
     risky = sorted((each for each in operations if each["risks"]), key=_worst)
     return [
-        Annotation(level="warning", title=_title(each), lines=tuple(_risk_lines(each)), source=each["source"])
+        Annotation(level="warning", title=_title(each), lines=tuple(_risk_lines(each["risks"])), source=each["source"])
         for each in risky
     ]
 
@@ -163,19 +164,20 @@ def _held_lines(operation: OperationDocument) -> Iterator[str]:
     for reason in operation.get("held_because", []):
         why, way = HOLD_WORDS.get(reason, (_safe(reason), "see docs/plan-format.md"))
         yield f"held because {why}: {way}"
-    yield from _risk_lines(operation)
+    yield from _risk_lines(operation["risks"])
     yield from (line for line in lines_below(operation) if line.startswith("--accept "))
 
 
-def _risk_lines(operation: OperationDocument) -> Iterator[str]:
-    return (f"{_safe(risk['code'], _TITLE)}: {_safe(risk['detail'])}" for risk in operation["risks"])
+def _risk_lines(risks: Sequence[RiskDocument]) -> Iterator[str]:
+    return (f"{_safe(risk['code'], _TITLE)}: {_safe(risk['detail'])}" for risk in risks)
 
 
 def _moved(document: PlanDocument) -> Iterator[Annotation]:
-    for drift in document["drift"]:
+    for drift in drift_by_gravity(document["drift"]):
         words = DRIFT_WORDS.get(drift["kind"], _safe(drift["kind"]))
         said = f"{_safe(drift['address'])}: {words}; {_safe(drift['detail'])}"
-        yield Annotation(level="warning", title=f"drift {_safe(drift['kind'], _TITLE)}", lines=(said,), source=None)
+        title = f"drift {_safe(drift['kind'], _TITLE)}"
+        yield Annotation(level="warning", title=title, lines=(said, *_risk_lines(drift["risks"])), source=None)
     for entry in document["discovery"]:
         if entry["status"] == "unreachable":
             said = f"{_safe(entry['server'])}: {_safe(entry['reason'])}: {_safe(entry['detail'])}"
@@ -188,6 +190,4 @@ def _title(operation: OperationDocument) -> str:
 
 
 def _worst(operation: OperationDocument) -> int:
-    order = [code.value for code in RISK_ORDER]
-    codes = [risk["code"] for risk in operation["risks"]]
-    return min((order.index(code) for code in codes if code in order), default=len(order))
+    return gravity(operation["risks"])

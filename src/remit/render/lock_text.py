@@ -53,7 +53,7 @@ def lock_change_text(name: str, operations: Sequence[ToolOperation], *, locked: 
     """What becomes of the lock file `name`; `locked` counts the tools in it afterwards. Ends with a newline."""
     paint = Painter(colour=colour)
     plain = [operation_document(each) for each in operations]
-    risky = cast("PlanDocument", {"operations": plain, "held": [], "problems": []})
+    risky = cast("PlanDocument", {"operations": plain, "held": [], "problems": [], "drift": []})
     # A plan shows the text of what waits, as somebody has to read it first; in a lock that is all of it.
     unread = cast("list[OperationDocument]", [{**each, "held_because": []} for each in plain])
     sections = (

@@ -12,12 +12,13 @@ from typing import Literal
 
 from remit.core.operations import RiskCode
 from remit.core.plan import SAFEGUARD_CODES
+from remit.render.flagged import drift_by_gravity, flagged
 from remit.render.layout import counted
 from remit.render.markdown_budget import Piece, Section, fitted
 from remit.render.markdown_code import code, code_line
-from remit.render.markdown_operations import assistant_sections, held_section, other_section
+from remit.render.markdown_operations import assistant_sections, folded_lines, held_section, other_section
 from remit.render.markdown_ranks import Rank, risk_rank
-from remit.render.plan_operations import place_words
+from remit.render.plan_operations import drift_lines_below, place_words, risk_words
 from remit.render.plan_sentences import (
     beside_lines,
     counts_words,
@@ -28,7 +29,7 @@ from remit.render.plan_sentences import (
     unlisted_servers,
     vetoes_by_way,
 )
-from remit.render.shapes import DiscoveryDocument, PlanDocument, ProblemDocument
+from remit.render.shapes import DiscoveryDocument, DriftDocument, PlanDocument, ProblemDocument
 from remit.render.words import DRIFT_WORDS, RISK_ORDER, unmanaged_words
 
 __all__ = [
@@ -58,7 +59,7 @@ _ENDPOINTS = 2_000
 _MOST_OF_A_RISK, _BYTES_OF_A_RISK = 20, 4_000
 """What one code of a risk may take, so that no code crowds out another; new endpoints are all shown."""
 
-_MOST_ERRORS = 20
+_MOST_ERRORS, _MOST_DRIFT = 20, 20
 _SEVERITY_RANKS = {"error": Rank.ERROR, "warning": Rank.WARNING}
 
 
@@ -159,16 +160,15 @@ def _vetoes(problems: Sequence[ProblemDocument]) -> Iterator[Piece]:
 
 
 def _risks(document: PlanDocument) -> Iterator[Piece]:
-    """The risks of what would be done or is held, worst first; of one code a bounded part, and a count of the others."""
+    """The risks of what would be done, is held or drifted, worst first; of one code a bounded part, and a count of the others."""
     order = [code.value for code in RISK_ORDER]
     found: dict[str, list[str]] = {code: [] for code in order}
-    for operation in (*document["operations"], *document["held"]):
-        held = " (held)" if "held_because" in operation else ""
-        for risk in operation["risks"]:
-            limit = _ENDPOINTS if risk["code"] == RiskCode.ENDPOINT_CHANGE else _MESSAGE
-            place = _place(place_words(operation["source"]))
-            said = f"{code(operation['address'])}{held}: {code(risk['detail'], limit=limit)}{place}"
-            found.setdefault(risk["code"], []).append(f"- **{_word(risk['code'], order)}** {said}")
+    for each in flagged(document):
+        slug = each.risk["code"]
+        limit = _ENDPOINTS if slug == RiskCode.ENDPOINT_CHANGE else _MESSAGE
+        place = _place(place_words(each.source))
+        said = f"{code(each.address)}{each.aside}: {code(each.risk['detail'], limit=limit)}{place}"
+        found.setdefault(slug, []).append(f"- **{_word(slug, order)}** {said}")
     for slug, lines in found.items():
         shown = lines if slug == RiskCode.ENDPOINT_CHANGE else list(_bounded(lines))
         more = len(lines) - len(shown)
@@ -217,17 +217,22 @@ def _place(words: str) -> str:
 
 def _drift(document: PlanDocument) -> Section:
     kinds = sorted({entry["kind"] for entry in document["drift"]} & DRIFT_WORDS.keys())
-    pieces = tuple(
-        Piece(
-            rank=Rank.UNCHECKED,
-            kind="drift",
-            text=f"- **{_word(entry['kind'], tuple(DRIFT_WORDS))}** {code(entry['address'])} "
-            f"is {code(entry['server'] + '/' + entry['remote_name'])}: {code(entry['detail'])}",
-        )
-        for entry in document["drift"]
-    )
+    entries = drift_by_gravity(document["drift"])
+    pieces = tuple(piece for index, entry in enumerate(entries) for piece in _moved(entry, first=index < _MOST_DRIFT))
     lead = "\n\n".join(f"{kind} means: {DRIFT_WORDS[kind]}." for kind in kinds)
     return Section(title="Drift: moved without a commit, nothing is done about it", pieces=pieces, lead=lead)
+
+
+def _moved(entry: DriftDocument, *, first: bool) -> Iterator[Piece]:
+    tool = code(f"{entry['server']}/{entry['remote_name']}")
+    risks = f" {code_line(words.strip())}" if (words := risk_words(entry["risks"])) else ""
+    said = f"{code(entry['address'])} is {tool}: {code(entry['detail'])}{risks}"
+    risky = bool(entry["risks"]) and first
+    rank = Rank.DRIFT_RISKY if risky else Rank.UNCHECKED
+    yield Piece(rank=rank, kind="drift", text=f"- **{_word(entry['kind'], tuple(DRIFT_WORDS))}** {said}")
+    if lines := drift_lines_below(entry):
+        below = Rank.DETAILS_OF_DANGER if risky else Rank.DETAILS
+        yield Piece(rank=below, kind="details", text=folded_lines(lines, len(entry["changes"])))
 
 
 def _deferred(document: PlanDocument) -> Section:

@@ -17,7 +17,7 @@ from remit.render.plan_sentences import STAYS_IN_SERVICE, replaces_something
 from remit.render.shapes import OperationDocument, ToolOperationDocument
 from remit.render.words import HOLD_WORDS
 
-__all__ = ["assistant_sections", "held_section", "other_section"]
+__all__ = ["assistant_sections", "folded_lines", "held_section", "other_section"]
 
 _REMOVALS = frozenset({OpName.DETACH.value, OpName.DELETE_ASSISTANT.value, OpName.UNREGISTER_SERVER.value})
 _SERVER_CHANGES = frozenset({OpName.UPDATE_SERVER.value, OpName.RENAME_SERVER.value})
@@ -76,7 +76,9 @@ def _pieces(operation: OperationDocument, cells: Sequence[str], rank: Rank) -> I
     held, name = "held_because" in operation, operation["op"].replace("_", " ")
     yield Piece(rank=rank, kind=f"held {name}" if held else name, text=f"- {_line(operation, cells)}")
     if lines := lines_below(operation):
-        yield Piece(rank=_rank_below(operation, rank), kind="details", text=_folded(operation, lines))
+        yield Piece(
+            rank=_rank_below(operation, rank), kind="details", text=folded_lines(lines, len(operation["changes"]))
+        )
 
 
 def _rank(operation: OperationDocument) -> Rank:
@@ -127,13 +129,11 @@ def _line(operation: OperationDocument, cells: Sequence[str]) -> str:
     return f"{' '.join(parts)}{said}{because}{f' ({code_line(place)})' if place else ''}"
 
 
-def _folded(operation: OperationDocument, lines: Sequence[str]) -> str:
-    shown = _bounded(
-        [line if len(line) <= _LINE else f"{line[:_LINE]} ... ({len(line):,} characters)" for line in lines]
-    )
-    changed = len(operation["changes"])
+def folded_lines(lines: Sequence[str], changed: int) -> str:
+    """Printable lines that stand below an operation or an entry of drift, folded under how many paths changed."""
+    shown = [line if len(line) <= _LINE else f"{line[:_LINE]} ... ({len(line):,} characters)" for line in lines]
     summary = counted(changed, "changed path") if changed else "details"
-    block = code_block(shown, indent="  ")
+    block = code_block(_bounded(shown), indent="  ")
     return f"  <details><summary>{summary}</summary>\n\n{block}\n\n  </details>"
 
 

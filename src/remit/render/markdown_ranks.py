@@ -24,6 +24,7 @@ class Rank(IntEnum):
     HELD_BY_FILE = 30
     HELD_RISKY = 31
     HELD = 32
+    DRIFT_RISKY = 33
     RISKY = 35
     MORE_HELD = 36
     MORE_ERRORS = 37

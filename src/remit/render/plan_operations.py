@@ -19,9 +19,13 @@ from remit.render.plan_sentences import STAYS_IN_SERVICE, replaces_something
 from remit.render.shapes import (
     AssistantOperationDocument,
     AssistantState,
+    ChangeDocument,
     DefinitionDocument,
+    DefinitionState,
+    DriftDocument,
     OperationDocument,
     RefreshDocument,
+    RiskDocument,
     ServerOperationDocument,
     ServerState,
     SourceDocument,
@@ -31,11 +35,13 @@ from remit.render.words import DIRECTION_MARKS, HOLD_WORDS, MARKS, REASON_WORDS,
 
 __all__ = [
     "assistant_lines",
+    "drift_lines_below",
     "held_lines",
     "lines_below",
     "mark_of",
     "operation_cells",
     "place_words",
+    "risk_words",
     "server_lines",
     "tool_cells",
 ]
@@ -124,7 +130,7 @@ def operation_cells(operation: OperationDocument) -> list[str]:
         words = _registration_words(cast("ServerOperationDocument", operation))
     else:
         words = _assistant_words(cast("AssistantOperationDocument", operation))
-    return [address, "", words + _risk_words(operation), place_words(operation["source"])]
+    return [address, "", words + risk_words(operation["risks"]), place_words(operation["source"])]
 
 
 def tool_cells(operation: ToolOperationDocument) -> list[str]:
@@ -137,7 +143,7 @@ def _tool_name(operation: ToolOperationDocument) -> str:
 
 
 def _tool_cells(operation: ToolOperationDocument, first: str, second: str) -> list[str]:
-    return [first, second, _tool_words(operation) + _risk_words(operation), place_words(operation["source"])]
+    return [first, second, _tool_words(operation) + risk_words(operation["risks"]), place_words(operation["source"])]
 
 
 def _tool_words(operation: ToolOperationDocument) -> str:
@@ -191,8 +197,9 @@ def _reason_words(operation: OperationDocument) -> str:
     return REASON_WORDS.get(operation["reason"], escape_terminal(operation["reason"]))
 
 
-def _risk_words(operation: OperationDocument) -> str:
-    codes = sorted({risk["code"] for risk in operation["risks"]})
+def risk_words(risks: Sequence[RiskDocument]) -> str:
+    """`  ! breaking, finding-high` behind what carries risks, else nothing."""
+    codes = sorted({risk["code"] for risk in risks})
     return f"  ! {', '.join(map(escape_terminal, codes))}" if codes else ""
 
 
@@ -236,9 +243,7 @@ def lines_below(operation: OperationDocument) -> list[str]:
             text = _text_lines(operation["after"]["definition"]) if held else []
             return text + _accept_line(operation, operation["after"]["definition_digest"])
         case "refresh":
-            # The line above says where it moves, and who owns it.
-            changes = [each for each in operation["changes"] if each["path"] not in (["remote_name"], ["workspace"])]
-            changes = change_lines(changes, operation["before"]["definition"], operation["after"]["definition"])
+            changes = _definition_lines(operation["changes"], operation["before"], operation["after"])
             return changes + _accept_line(operation, operation["after"]["definition_digest"])
         case "update_server" | "rename_server":
             return change_lines(
@@ -246,6 +251,18 @@ def lines_below(operation: OperationDocument) -> list[str]:
             )
         case _:
             return []
+
+
+def drift_lines_below(entry: DriftDocument) -> list[str]:
+    """What stands under an entry of drift: the changed paths of what a server offers against the lock."""
+    before, after = entry["before"], entry["after"]
+    return [] if before is None or after is None else _definition_lines(entry["changes"], before, after)
+
+
+def _definition_lines(changes: Sequence[ChangeDocument], before: DefinitionState, after: DefinitionState) -> list[str]:
+    # The line above says where it moves, and who owns it.
+    shown = [each for each in changes if each["path"] not in (["remote_name"], ["workspace"])]
+    return change_lines(shown, before["definition"], after["definition"])
 
 
 def _text_lines(definition: DefinitionDocument) -> list[str]:

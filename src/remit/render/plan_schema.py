@@ -195,7 +195,7 @@ def _definitions() -> dict[str, _Schema]:
                 "hint": _or_null(_STRING),
             }
         ),
-        "drift": _not_done({"kind": _enum(DriftKind)}),
+        "drift": _not_done({"kind": _enum(DriftKind), **_offered()}),
         "deferred": _not_done({"attached": _BOOLEAN, "reason": _enum(DeferredReason)}),
         "summary": _summary(),
         "last_good": _closed({"tools": _COUNT, "observed_at": _TIME}),
@@ -210,6 +210,17 @@ def _definitions() -> dict[str, _Schema]:
 def _not_done(own: Mapping[str, _Schema]) -> _Schema:
     about = dict.fromkeys(("address", "assistant", "server", "remote_name", "detail"), _STRING)
     return _closed({**about, **own})
+
+
+def _offered() -> dict[str, _Schema]:
+    state = _or_null(_ref("definition_state"))
+    return {
+        "before": state,
+        "after": state,
+        "changes": _list_of(_ref("change")),
+        "classes": _list_of(_enum(ChangeClass)),
+        "risks": _list_of(_ref("risk")),
+    }
 
 
 def _summary() -> _Schema:

@@ -10,8 +10,16 @@ from collections.abc import Iterator, Sequence
 
 from remit.core.plan import SAFEGUARD_CODES
 from remit.render.escape import escape_terminal
+from remit.render.flagged import Flagged, drift_by_gravity, flagged
 from remit.render.layout import WIDEST, Painter, Style, aligned, counted
-from remit.render.plan_operations import assistant_lines, held_lines, place_words, server_lines
+from remit.render.plan_operations import (
+    assistant_lines,
+    drift_lines_below,
+    held_lines,
+    place_words,
+    risk_words,
+    server_lines,
+)
 from remit.render.plan_sentences import (
     beside_lines,
     counts_words,
@@ -25,7 +33,6 @@ from remit.render.shapes import (
     DeferredDocument,
     DiscoveryDocument,
     DriftDocument,
-    OperationDocument,
     PlanDocument,
     ProblemDocument,
     SourceDocument,
@@ -144,24 +151,22 @@ def _vetoes(problems: Sequence[ProblemDocument], paint: Painter) -> Iterator[str
 
 
 def _risks(document: PlanDocument) -> Iterator[list[str]]:
-    """Every risk of what would be done or is held, by code, worst first; of one code at most 20 lines."""
+    """Every risk of what would be done, is held or drifted, by code, worst first; of one code at most 20 lines."""
     found: dict[str, list[list[str]]] = {code.value: [] for code in RISK_ORDER}
-    for operation in (*document["operations"], *document["held"]):
-        for risk in operation["risks"]:
-            found.setdefault(risk["code"], []).append(_risk_row(operation, risk["code"], risk["detail"]))
+    for each in flagged(document):
+        found.setdefault(each.risk["code"], []).append(_risk_row(each))
     for code, rows in found.items():
         yield from rows[:_MOST_OF_A_RISK]
         if (more := len(rows) - _MOST_OF_A_RISK) > 0:
             yield [escape_terminal(code), "", f"and {more:,} more, marked ! below"]
 
 
-def _risk_row(operation: OperationDocument, code: str, detail: str) -> list[str]:
-    held = " (held)" if "held_because" in operation else ""
+def _risk_row(found: Flagged) -> list[str]:
     return [
-        escape_terminal(code),
-        place_words(operation["source"]),
-        escape_terminal(operation["address"]) + held,
-        escape_terminal(detail, limit=_RISK_DETAIL),
+        escape_terminal(found.risk["code"]),
+        place_words(found.source),
+        escape_terminal(found.address) + found.aside,
+        escape_terminal(found.risk["detail"], limit=_RISK_DETAIL),
     ]
 
 
@@ -169,21 +174,25 @@ def _risk_row(operation: OperationDocument, code: str, detail: str) -> list[str]
 
 
 def drift_lines(entries: Sequence[DriftDocument], paint: Painter, room: int) -> list[str]:
-    """What moved without a commit and needs no operation."""
+    """What moved without a commit and needs no operation; below what changed against the lock, its changed paths."""
     if not entries:
         return []
+    entries = drift_by_gravity(entries)
     rows = [
         [
             escape_terminal(entry["kind"]),
             escape_terminal(entry["address"]),
             f"is {escape_terminal(entry['server'])}/{escape_terminal(entry['remote_name'])}",
-            escape_terminal(entry["detail"], limit=room),
+            escape_terminal(entry["detail"], limit=room) + risk_words(entry["risks"]),
         ]
         for entry in entries
     ]
     kinds = sorted({entry["kind"] for entry in entries})
     meanings = [f"  {kind} means: {DRIFT_WORDS[kind]}" for kind in kinds if kind in DRIFT_WORDS]
-    lines = [f"  {paint(Style.CHANGE, '?')} {line}" for line in aligned(rows, widest=WIDEST)]
+    lines: list[str] = []
+    for entry, line in zip(entries, aligned(rows, widest=WIDEST), strict=True):
+        lines.append(f"  {paint(Style.CHANGE, '?')} {line}")
+        lines += [f"      {below}" for below in drift_lines_below(entry)]
     return [paint(Style.HEAD, "drift: moved without a commit, nothing is done about it"), *meanings, *lines]
 
 

@@ -315,7 +315,10 @@ DiscoveryDocument: TypeAlias = ListedDocument | UnreachableDocument | SkippedDoc
 
 
 class DriftDocument(TypedDict):
-    """An attachment whose server no longer offers it as approved."""
+    """An attachment whose server no longer offers it as approved; of a changed one, what it offers, as of a refresh.
+
+    Of any other, `before` and `after` are null and the lists are empty.
+    """
 
     address: str
     kind: str
@@ -323,6 +326,11 @@ class DriftDocument(TypedDict):
     server: str
     remote_name: str
     detail: str
+    before: DefinitionState | None
+    after: DefinitionState | None
+    changes: list[ChangeDocument]
+    classes: list[str]
+    risks: list[RiskDocument]
 
 
 class DeferredDocument(TypedDict):

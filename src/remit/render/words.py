@@ -160,7 +160,7 @@ DEFERRED_WORDS: Mapping[str, str] = {
 
 DRIFT_WORDS: Mapping[str, str] = {
     DriftKind.VANISHED: "gone from the server's listing; kept. Take it out of `include` to detach it",
-    DriftKind.CHANGED: "not as the lock approves it; what was approved stays in service. `remit lock` shows the change",
+    DriftKind.CHANGED: "not as the lock approves it; what was approved stays in service. Run `remit lock` and have its change reviewed",
     DriftKind.QUARANTINED: "unusable as advertised now; out of service while that lasts",
 }
 
