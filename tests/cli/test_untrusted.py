@@ -374,6 +374,26 @@ def test_a_link_out_of_the_checkout_is_not_read(runner: Runner, file: str):
     assert "dummy-secret" not in ended.err
 
 
+@pytest.mark.parametrize("command", ["validate", "lock --check", "plan --offline"])
+@pytest.mark.parametrize("file", ["mcp.yaml", "mcp.lock"])
+def test_in_a_pipeline_what_asks_no_server_quotes_no_linked_file_either(runner: Runner, command: str, file: str):
+    (runner.outside / "token").write_text("dummy-secret-value: x: y", "utf-8")
+    runner.write(runner.server())
+    link = runner.checkout.folder / file
+    link.unlink(missing_ok=True)
+    link.symlink_to(runner.outside / "token")
+    arguments = command.split()
+    refused = [
+        runner.checkout.run(*arguments, **{**runner.environ, name: value})
+        for name, value in (("CI", "true"), ("CI_PROJECT_DIR", str(runner.checkout.folder)))
+    ]
+    for ended in refused:
+        assert (ended.code, "leads out of the checkout" in ended.err) == (1, True)
+        assert "dummy-secret" not in ended.out + ended.err
+    # At a desk it is the reader's own file, and a link to it may be what somebody wants.
+    assert "leads out" not in runner.checkout.run(*arguments, **runner.environ).err
+
+
 def test_a_linked_folder_of_overlays_is_not_even_listed(runner: Runner):
     (runner.outside / "dummy-name.yaml").touch()
     (runner.checkout.folder / "envs").symlink_to(runner.outside)

@@ -64,10 +64,11 @@ CODES: Mapping[str, Explanation] = {
         "give the job `permissions: {contents: read, pull-requests: write}` and the step `GITHUB_TOKEN`, then run it again.",
     ),
     "untrusted-link": Explanation(
-        "`plan --untrusted` met a configuration, overlay or lock that is a symbolic link out of the checkout.",
+        "`plan --untrusted`, or in a pipeline `validate`, `lock --check` or `plan --offline`, met a configuration, overlay or "
+        "lock that is a symbolic link out of the checkout.",
         "What is wrong in a file is quoted in the log and in the comment; a branch that links to a secret of the runner would "
         "have it printed.",
-        "commit the file itself, or plan without `--untrusted` where the branch is trusted.",
+        "commit the file itself; `plan` without `--untrusted` and `--offline` follows the link, for branches that are trusted.",
     ),
     "output-unwritable": Explanation(
         "A file that the run was asked to write cannot be written: a saved plan, a summary, the files of a CI job.",

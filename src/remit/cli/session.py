@@ -12,14 +12,14 @@ from tempfile import TemporaryDirectory
 import click
 
 from remit.app import Database, Host, NoSink, difference, host_of
+from remit.cli.links import refuse_links
 from remit.cli.lock_files import check_lock_flags, lock_or_exit
 from remit.cli.logs import configure_logging
 from remit.cli.progress import listing_progress
 from remit.cli.terminal import Terminal
-from remit.config.composing import overlay_of
-from remit.config.file_set import ENVIRONMENTS, FileSet
+from remit.config.file_set import FileSet
 from remit.config.loader import Loaded, Rejected, load
-from remit.config.lockfile import LockFile, lock_place
+from remit.config.lockfile import LockFile
 from remit.config.repository import Repository
 from remit.core.acceptance import Acceptance
 from remit.core.binding import Leave
@@ -32,7 +32,7 @@ from remit.core.ports import Store
 from remit.core.recorded import Recorded
 from remit.core.report import DiscoveryLine, PlanReport
 from remit.core.subjects import WorkspaceSubject
-from remit.errors import ConfigError, NoDatabase
+from remit.errors import NoDatabase
 from remit.reconcile.observe import ObserveRequest, RefreshMode, observe, observe_cached, observe_nobody
 from remit.reconcile.outcome import ExitCode
 from remit.reconcile.planning import (
@@ -248,7 +248,7 @@ def open_session(
     host = host_of()
     checkout = Checkout.around(config.folder, host.environ) if untrusted else None
     if checkout is not None:
-        _check_links(config, checkout)
+        refuse_links(config, checkout)
     loaded = load_or_exit(config, terminal, annotate=annotate)
     database = host.database(loaded.base_dir, loaded.desired.workspace)
     if checkout is None:
@@ -267,24 +267,6 @@ def open_session(
         lock=lock,
         config=config,
     )
-
-
-def _check_links(config: FileSet, checkout: Checkout) -> None:
-    """Refuse files that are links out of the checkout: what is wrong in a file is quoted where the branch's author reads it."""
-    _check_link(config.main.parent / ENVIRONMENTS, checkout)
-    overlay = overlay_of(config)
-    for path in (config.main, *config.others, lock_place(config), *(() if overlay is None else (overlay.path,))):
-        _check_link(path, checkout)
-
-
-def _check_link(path: Path, checkout: Checkout) -> None:
-    if checkout.leads_out(path):
-        raise ConfigError(
-            "this is a link that leads out of the checkout",
-            code="untrusted-link",
-            place=str(path),
-            hint="commit the file itself",
-        )
 
 
 def _recorded_for_a_branch(

@@ -2,6 +2,8 @@
 
 import click
 
+from remit.app import host_of
+from remit.cli.links import refuse_links_in_pipelines
 from remit.cli.lock_run import Asked, check_locked, write_lock
 from remit.cli.options import allow_empty_option, file_option, format_choice, no_color_option, server_option
 from remit.config.file_set import FileSet
@@ -45,6 +47,8 @@ def command(
     if form == "github" and not check:
         raise click.UsageError("--format github annotates what --check finds; give --check too")
     asked = Asked(servers=servers, allow_empty=allow_empty)
+    if check and not live:
+        refuse_links_in_pipelines(config, host_of().environ)
     if check:
         code = check_locked(config, asked, live=live, form=form, colour=not no_color)
     else:

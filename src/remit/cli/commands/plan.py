@@ -5,6 +5,8 @@ from pathlib import Path
 
 import click
 
+from remit.app import host_of
+from remit.cli.links import refuse_links_in_pipelines
 from remit.cli.next_steps import file_flag, flags_again
 from remit.cli.options import format_choice, plan_options
 from remit.cli.outcomes import forget_summary, plan_outcome, show, write_summary
@@ -61,6 +63,8 @@ def command(
     forget_summary(summary)
     if out is not None:
         check_target(out)
+    if offline:
+        refuse_links_in_pipelines(config, host_of().environ)
     session = open_session(config, colour=not no_color, annotate=form == "github", untrusted=untrusted)
     flags = PlanFlags.of(
         refresh=refresh,

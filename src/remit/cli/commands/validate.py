@@ -2,6 +2,8 @@
 
 import click
 
+from remit.app import host_of
+from remit.cli.links import refuse_links_in_pipelines
 from remit.cli.lock_files import lock_and_faults
 from remit.cli.options import file_option, format_choice, no_color_option
 from remit.cli.terminal import Terminal
@@ -23,6 +25,7 @@ __all__ = ["command"]
 def command(*, config: FileSet, form: str, no_color: bool) -> None:
     """Report every mistake in mcp.yaml, and in its lock, at once, with file, line and column. Exit 1 if there is an error."""
     terminal = Terminal.of(colour=not no_color)
+    refuse_links_in_pipelines(config, host_of().environ)
     result = load(config)
     diagnostics: tuple[Diagnostic, ...] = result.warnings if isinstance(result, Loaded) else result.diagnostics
     lock_faults = (
