@@ -100,12 +100,40 @@ def test_a_change_is_shown_in_the_words_of_a_plan(here: Workspace):
     here.serve("issues", NEW, tool("added", "Adds."))
     ended = lock(here)
     lines = [" ".join(line.split()) for line in ended.out.splitlines()]
-    assert "- detach issues/gone -> issues__gone no longer selected" in lines
+    assert "- detach mcp.yaml:12 issues/gone -> issues__gone not listed any more" in lines
     # It was locked under a glob, so nothing is missed once it is out of the lock.
     assert (ended.code, lock(here).code) == (0, 0)
     assert 'description "Adds."' in lines
     assert 'description ~ "Finds issues." -> "Finds all issues." text' in lines
     assert "Lock: 1 added, 1 changed, 1 removed | 0 unchanged" in lines
+
+
+def test_a_renamed_server_hides_no_changed_text_and_a_moved_tool_neither(here: Workspace):
+    locked(here, OLD, tool("other"), config=GLOB)
+    here.serve("issues", NEW, tool("other"))
+    here.write(
+        GLOB.replace("name: issues", "name: tickets").replace("server: issues", "server: tickets")
+        + "moved: [{from: server.issues, to: server.tickets}]\n"
+    )
+    ended = here.run("lock", "--check", "--live")
+    lines = [" ".join(line.split()) for line in ended.out.splitlines()]
+    assert (ended.code, "detach" in ended.out, "attach" in ended.out) == (2, False, False)
+    assert "assistant ops: issues/search moves to assistant ops: tickets/search" in lines
+    assert 'description ~ "Finds issues." -> "Finds all issues." text' in lines
+    assert "Lock: 1 changed, 2 moved | 0 unchanged" in lines
+    assert lock(here).code == 0
+    here.serve("issues", tool("find", "Finds nothing."), tool("other"))
+    here.write(
+        (here.folder / "mcp.yaml")
+        .read_text("utf-8")
+        .replace("[{from", "[{from: tool.tickets/search, to: tool.tickets/find}, {from")
+    )
+    document = here.run("lock", "--yes", "--format", "json").document
+    assert [(each["kinds"], each["moved_from"]) for each in document["changes"]] == [
+        (["moved", "changed"], {"assistant": "ops", "server": "tickets", "remote_name": "search"})
+    ]
+    assert document["changes"][0]["before"]["definition"]["description"] == "Finds all issues."
+    assert here.run("lock", "--check", "--live").code == 0
 
 
 def test_a_server_that_cannot_be_listed_keeps_its_entries_and_is_reported(here: Workspace):

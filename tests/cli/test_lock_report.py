@@ -21,7 +21,7 @@ def facts(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def tally(**counts: int) -> dict[str, int]:
-    return {**dict.fromkeys(("added", "changed", "renamed", "removed", "unchanged"), 0), **counts}
+    return {**dict.fromkeys(("added", "changed", "renamed", "removed", "moved", "unchanged"), 0), **counts}
 
 
 def test_a_lock_that_was_written_is_told_with_every_definition_that_came_in(here: Workspace):

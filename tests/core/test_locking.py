@@ -14,7 +14,7 @@ from remit.core.lock_review import check_lock, lock_changes
 from remit.core.locking import LockDraft, draft_lock
 from remit.core.planner import PlanRequest
 from remit.core.recorded import Recorded, WorkspaceRecord
-from remit.core.subjects import AssistantSubject, Subject, ToolSubject
+from remit.core.subjects import AssistantSubject, ServerSubject, Subject, ToolSubject
 from tests.states import (
     LINE,
     WORKSPACE,
@@ -213,6 +213,45 @@ def test_a_renamed_server_and_a_moved_assistant_keep_their_entries_under_their_n
     known = recorded(KNOWN, OPS, attachment(KNOWN, "search", A))
     draft = drafted(wanted, known, {"hub": DOWN}, locked("github", search=A))
     assert draft.lock == Lock(assistants={"crew": {"hub": {"search": entry("github__search")}}})
+
+
+def told(draft: LockDraft, wanted: Desired) -> list[tuple[str, str]]:
+    changes = lock_changes(draft.before, draft.lock, wanted, whole_change)
+    return [(each.op.value, address_of(each)) for each in changes]
+
+
+def test_a_moved_tool_with_another_text_is_told_as_moved_and_changed_recorded_or_not() -> None:
+    renamed = desired(GITHUB, assistant("ops", select("github", "find")))
+    wanted = moved(renamed, (ToolSubject("github", "search"), ToolSubject("github", "find")))
+    for known in (NOTHING, recorded(KNOWN, OPS, attachment(KNOWN, "search", A))):
+        draft = drafted(wanted, known, {"github": listed(find=B)}, locked("github", search=A))
+        assert draft.moved == {("ops", "github", "find"): ("ops", "github", "search")}
+        assert told(draft, wanted) == [("refresh", "assistant.ops/github__search")]
+
+
+def test_what_is_renamed_is_told_as_moved_also_where_no_database_knows_the_old_name() -> None:
+    hub = replace(GITHUB, name="hub")
+    crew = desired(hub, assistant("crew", select("hub", "*")))
+    wanted = moved(
+        crew,
+        (AssistantSubject("ops"), AssistantSubject("crew")),
+        (ServerSubject("github"), ServerSubject("hub")),
+    )
+    for known in (NOTHING, recorded(KNOWN, OPS, attachment(KNOWN, "search", A))):
+        draft = drafted(wanted, known, {"hub": listed(search=B, read=A)}, locked("github", search=A, gone=A))
+        assert draft.moved == {("crew", "hub", "search"): ("ops", "github", "search")}
+        assert told(draft, wanted) == [
+            ("detach", "assistant.crew/github__gone"),
+            ("attach", "assistant.crew/github__read"),
+            ("refresh", "assistant.crew/github__search"),
+        ]
+
+
+def test_an_entry_whose_new_name_is_in_the_lock_already_is_told_as_removed() -> None:
+    renamed = desired(GITHUB, assistant("ops", select("github", "find")))
+    wanted = moved(renamed, (ToolSubject("github", "search"), ToolSubject("github", "find")))
+    draft = drafted(wanted, NOTHING, {"github": listed(find=A)}, locked("github", search=A, find=A))
+    assert (draft.moved, told(draft, wanted)) == ({}, [("detach", "assistant.ops/github__search")])
 
 
 def test_where_nothing_can_be_planned_the_lock_stays_as_it_is() -> None:

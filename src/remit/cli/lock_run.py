@@ -71,9 +71,10 @@ class _Run:
             workspace=self.session.desired.workspace,
             environment=self.config.environment,
             file=self.name,
-            before=self.lock,
+            before=self.lock if found is None else found.draft.before,
             after=None if found is None else found.draft.lock,
             operations=() if found is None else found.changes,
+            moved={} if found is None else found.draft.moved,
             problems=problems,
             fits=fits,
             written=written,
@@ -91,6 +92,10 @@ class _Found:
     draft: LockDraft
     changes: tuple[ToolOperation, ...]
     withheld: Diagnostic | None = None
+
+    @property
+    def is_change(self) -> bool:
+        return bool(self.changes or self.draft.moved)
 
     @property
     def problems(self) -> tuple[Diagnostic, ...]:
@@ -178,7 +183,7 @@ def _ask_servers(run: _Run, asked: Asked) -> _Found:
     if draft.refusals:
         session.terminal.diagnose(draft.refusals)
         raise click.exceptions.Exit(ExitCode.ERROR)
-    changes = lock_changes(run.lock, draft.lock, session.desired, difference)
+    changes = lock_changes(draft.before, draft.lock, session.desired, difference)
     return _Found(draft, changes, _withheld(run, draft, flags.scope))
 
 
@@ -216,6 +221,7 @@ def _show(run: _Run, found: _Found, *, aside: bool) -> None:
     text = lock_change_text(
         run.name,
         found.changes,
+        found.draft.moved,
         locked=sum(1 for _ in found.draft.lock.tools()),
         colour=terminal.error_colour if aside else terminal.colour,
     )
@@ -271,21 +277,21 @@ def check_locked(config: FileSet, asked: Asked, *, live: bool, form: str, colour
         _tell(run, differences, found, ending)
         return ending
     report = run.report(
-        found, (*differences, *(() if found is None else found.problems)), fits=not (differences or _changes(found))
+        found, (*differences, *(() if found is None else found.problems)), fits=not (differences or _is_change(found))
     )
     if form == "json":
         terminal.document(lock_report_document(report))
         return ending
     terminal.diagnose(differences)
-    if found is not None and (found.changes or found.problems):
+    if found is not None and (found.is_change or found.problems):
         _show(run, found, aside=True)
     for line in annotation_lines(lock_annotations(lock_report_document(report))):
         terminal.result(line)
     return ending
 
 
-def _changes(found: _Found | None) -> tuple[ToolOperation, ...]:
-    return () if found is None else found.changes
+def _is_change(found: _Found | None) -> bool:
+    return found is not None and found.is_change
 
 
 def _ending(run: _Run, differences: Sequence[Diagnostic], found: _Found | None) -> ExitCode:
@@ -293,7 +299,7 @@ def _ending(run: _Run, differences: Sequence[Diagnostic], found: _Found | None) 
         return ExitCode.ERROR
     return first_of(
         ExitCode.OK if found is None else found.ending,
-        ExitCode.CHANGES if differences or _changes(found) else ExitCode.OK,
+        ExitCode.CHANGES if differences or _is_change(found) else ExitCode.OK,
     )
 
 
@@ -301,7 +307,7 @@ def _tell(run: _Run, differences: Sequence[Diagnostic], found: _Found | None, en
     terminal = run.session.terminal
     if differences:
         terminal.result(diagnostics_text(differences, colour=terminal.colour))
-    if found is not None and (found.changes or found.problems):
+    if found is not None and (found.is_change or found.problems):
         _show(run, found, aside=False)
     if ending is ExitCode.OK:
         locked = sum(1 for _ in run.lock.tools())

@@ -11,7 +11,10 @@ from typing import TypeAlias
 from remit.core.definition import Definition
 from remit.core.identity import ProviderName
 
-__all__ = ["Lock", "LockedByServer", "LockedTool", "lock_name"]
+__all__ = ["Lock", "LockKey", "LockedByServer", "LockedTool", "lock_name"]
+
+LockKey: TypeAlias = tuple[str, str, str]
+"""Assistant, server and remote name: what an entry stands under."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

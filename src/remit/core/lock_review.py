@@ -13,7 +13,7 @@ from remit.core.desired import Desired, DesiredServer, Selection
 from remit.core.diagnostics import Diagnostic, Source
 from remit.core.envelope import MOST_RESTRICTIVE, Envelope, EnvelopePatch, resolve_envelope
 from remit.core.identity import RemoteName, ServerId, canonical_id_of
-from remit.core.lock import Lock, LockedTool
+from remit.core.lock import Lock, LockedTool, LockKey
 from remit.core.operations import Attach, Detach, Origin, Reason, Refresh, RenameAlias, ToolOperation, ToolRef
 from remit.core.ports import DefinitionDiff
 from remit.core.risks import attach_risks, refresh_risks
@@ -21,11 +21,12 @@ from remit.core.selector import Selector
 
 __all__ = ["check_lock", "lock_changes"]
 
-_Key = tuple[str, str, str]
-
 
 def lock_changes(before: Lock, after: Lock, desired: Desired, diff: DefinitionDiff) -> tuple[ToolOperation, ...]:
-    """How one lock becomes another, as the operations that an apply by it would have; their ids stand for nothing."""
+    """How one lock becomes another, as the operations that an apply by it would have; their ids stand for nothing.
+
+    A detach with a source is of a tool that is still selected there, so that its server lists it no more.
+    """
     old, new = _by_key(before), _by_key(after)
     places = _places(desired)
     found: list[ToolOperation] = []
@@ -34,7 +35,7 @@ def lock_changes(before: Lock, after: Lock, desired: Desired, diff: DefinitionDi
     return tuple(found)
 
 
-def _by_key(lock: Lock) -> dict[_Key, LockedTool]:
+def _by_key(lock: Lock) -> dict[LockKey, LockedTool]:
     return {(assistant, server, name): tool for assistant, server, name, tool in lock.tools()}
 
 
@@ -47,7 +48,7 @@ def _places(desired: Desired) -> dict[tuple[str, str], Selector]:
 
 
 def _change(
-    key: _Key,
+    key: LockKey,
     old: LockedTool | None,
     new: LockedTool | None,
     desired: Desired,
@@ -62,6 +63,7 @@ def _change(
                 definition=old.definition,
                 envelope=MOST_RESTRICTIVE,
                 reason=Reason.NO_LONGER_SELECTED,
+                source=source,
             )
         return
     if old is None:
@@ -82,7 +84,7 @@ def _change(
         yield _refresh(key, old, new, diff, source)
 
 
-def _refresh(key: _Key, old: LockedTool, new: LockedTool, diff: DefinitionDiff, source: Source | None) -> Refresh:
+def _refresh(key: LockKey, old: LockedTool, new: LockedTool, diff: DefinitionDiff, source: Source | None) -> Refresh:
     changes = diff(old.definition, new.definition)
     classes = classes_of(changes)
     return Refresh(
@@ -98,7 +100,7 @@ def _refresh(key: _Key, old: LockedTool, new: LockedTool, diff: DefinitionDiff, 
     )
 
 
-def _ref(key: _Key, tool: LockedTool) -> ToolRef:
+def _ref(key: LockKey, tool: LockedTool) -> ToolRef:
     assistant, server, name = key
     return ToolRef(
         assistant=assistant,
@@ -110,7 +112,7 @@ def _ref(key: _Key, tool: LockedTool) -> ToolRef:
     )
 
 
-def _place(key: _Key, places: Mapping[tuple[str, str], Selector]) -> tuple[Source | None, bool]:
+def _place(key: LockKey, places: Mapping[tuple[str, str], Selector]) -> tuple[Source | None, bool]:
     """The line that selects a tool, and whether it does so by name."""
     assistant, server, name = key
     selector = places.get((assistant, server))
@@ -118,7 +120,7 @@ def _place(key: _Key, places: Mapping[tuple[str, str], Selector]) -> tuple[Sourc
     return (None, False) if pattern is None else (pattern.source, pattern.text == name)
 
 
-def _envelope(key: _Key, desired: Desired) -> Envelope:
+def _envelope(key: LockKey, desired: Desired) -> Envelope:
     _, server, name = key
     declared = next((each for each in desired.servers if each.name == server), None)
     entry = None if declared is None else declared.tools.get(name)

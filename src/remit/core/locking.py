@@ -13,7 +13,7 @@ from remit.core.desired import Desired, Selection
 from remit.core.diagnostics import Diagnostic
 from remit.core.identity import ProviderName, ServerId
 from remit.core.live import Listed, Live, Observation, judge_empty
-from remit.core.lock import Lock, LockedTool
+from remit.core.lock import Lock, LockedTool, LockKey
 from remit.core.matching import Known, Matching, Unknown, match_servers
 from remit.core.moves import Moves, resolve_moves
 from remit.core.operations import Attach, RenameAlias, ToolKey
@@ -22,6 +22,7 @@ from remit.core.planner import PlanRequest, make_plan, refusals_of
 from remit.core.recorded import Recorded, RecordedAttachment
 from remit.core.selector import Selector
 from remit.core.servers import judge_servers
+from remit.core.subjects import AssistantSubject, ServerSubject
 
 __all__ = ["LockDraft", "draft_lock"]
 
@@ -30,11 +31,14 @@ __all__ = ["LockDraft", "draft_lock"]
 class LockDraft:
     """A lock as it would be written. `unlisted` are enabled servers that gave no listing: their entries are the old ones.
 
-    `live` is what was believed of the servers. `plan` is the one that the same states make; its problems say what could not be
+    `before` is the old lock under the names that the file gives now, `moved` leads from assistant, server and remote name of what
+    is in it to those that the old lock has it under, where they differ. `live` is what was believed of the servers. `plan` is the one that the same states make; its problems say what could not be
     locked, `refusals` why nothing could.
     """
 
     lock: Lock
+    before: Lock
+    moved: Mapping[LockKey, LockKey]
     unlisted: tuple[str, ...]
     live: Live
     plan: Plan
@@ -57,11 +61,14 @@ def draft_lock(
     """
     moves = resolve_moves(desired, recorded)
     matching = match_servers(desired, recorded, moves)
-    old = _followed(request.lock or Lock(), moves, matching)
+    follow = _Follow.of(desired, moves, matching)
+    raw = request.lock or Lock()
+    old = follow.lock(raw)
+    before, moved = follow.compared(raw)
     live = dict(_judged(live, desired, old, allow_empty))
     plan = _without_gone(make_plan(desired, recorded, live, replace(request, lock=old)), desired)
     if refusals := refusals_of(desired, moves, matching):
-        return LockDraft(lock=old, unlisted=(), live=live, plan=plan, refusals=refusals)
+        return LockDraft(lock=raw, before=raw, moved={}, unlisted=(), live=live, plan=plan, refusals=refusals)
     blocked = judge_servers(desired, moves.recorded, matching, request.scope, moves).blocked
     wanted = [
         server
@@ -77,8 +84,12 @@ def draft_lock(
     renamed = {ids[server]: names for server, names in moves.tools.items() if server in ids}
     attached = dict(_attached(desired, moves.recorded, renamed))
     draft = _Draft(old=old, ids=ids, aliases=_aliases(attached, renamed, plan), attached=attached, listings=listings)
+    lock = Lock(environment=environment, assistants=_assistants(desired, draft))
+    stays = _entries_of(lock).keys()
     return LockDraft(
-        lock=Lock(environment=environment, assistants=_assistants(desired, draft)),
+        lock=lock,
+        before=before,
+        moved={new: old for new, old in moved.items() if new in stays},
         unlisted=tuple(server.name for server in wanted if server.name not in listings),
         live=live,
         plan=plan,
@@ -116,21 +127,75 @@ def _without_gone(plan: Plan, desired: Desired) -> Plan:
     return replace(plan, problems=problems)
 
 
-def _followed(lock: Lock, moves: Moves, matching: Matching) -> Lock:
-    """A lock under the names that the file gives now: what was renamed or moved keeps its alias and its definition."""
-    assistants = {old: new for new, old in moves.assistants.items()}
-    servers = {
-        match.registration.name: name
-        for name, match in matching.matches.items()
-        if isinstance(match, Known) and match.registration.name not in matching.matches
-    }
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Follow:
+    """Where an entry of the old lock goes on: what was renamed or moved keeps its alias and its definition.
+
+    `assistants` and `servers` lead from old names to new ones; a file that moves them counts also where there is no database
+    that knows the old ones, as in CI.
+    """
+
+    assistants: Mapping[str, str]
+    servers: Mapping[str, str]
+    tools: Mapping[str, Mapping[str, str]]
+
+    @classmethod
+    def of(cls, desired: Desired, moves: Moves, matching: Matching) -> "_Follow":
+        assistants, servers = dict[str, str](), dict[str, str]()
+        for move in desired.moved:
+            match move.before, move.after:
+                case AssistantSubject(name=before), AssistantSubject(name=after):
+                    assistants[before] = after
+                case ServerSubject(name=before), ServerSubject(name=after):
+                    servers[before] = after
+                case _:
+                    pass
+        assistants |= {old: new for new, old in moves.assistants.items()}
+        servers |= {
+            match.registration.name: name for name, match in matching.matches.items() if isinstance(match, Known)
+        }
+        declared = {each.name for each in desired.assistants}
+        return cls(
+            assistants={old: new for old, new in assistants.items() if old not in declared},
+            servers={old: new for old, new in servers.items() if old not in matching.matches},
+            tools=moves.tools,
+        )
+
+    def key(self, key: LockKey) -> LockKey:
+        """The names that an entry has from now on."""
+        assistant, server, name = key
+        at = self.servers.get(server, server)
+        return self.assistants.get(assistant, assistant), at, self.tools.get(at, {}).get(name, name)
+
+    def lock(self, lock: Lock) -> Lock:
+        """The lock under the new names; of two entries of one name the one that has it already, written after the move."""
+        entries = _entries_of(lock)
+        found = {self.key(key): tool for key, tool in entries.items()}
+        found |= {key: tool for key, tool in entries.items() if self.key(key) == key}
+        return _lock_of(lock, found)
+
+    def compared(self, lock: Lock) -> tuple[Lock, dict[LockKey, LockKey]]:
+        """The same to compare with, where an entry that another one took the place of is still there; and what moved."""
+        entries = _entries_of(lock)
+        found: dict[LockKey, LockedTool] = {}
+        moved: dict[LockKey, LockKey] = {}
+        for key, tool in entries.items():
+            new = self.key(key)
+            if new == key or new in moved or (new in entries and self.key(new) == new):
+                found[key] = tool
+            else:
+                found[new], moved[new] = tool, key
+        return _lock_of(lock, found), moved
+
+
+def _entries_of(lock: Lock) -> dict[LockKey, LockedTool]:
+    return {(assistant, server, name): tool for assistant, server, name, tool in lock.tools()}
+
+
+def _lock_of(lock: Lock, entries: Mapping[LockKey, LockedTool]) -> Lock:
     found: dict[str, dict[str, dict[str, LockedTool]]] = {}
-    for assistant, server, name, tool in lock.tools():
-        of, at = assistants.get(assistant, assistant), servers.get(server, server)
-        tools = found.setdefault(of, {}).setdefault(at, {})
-        moved = moves.tools.get(at, {}).get(name, name)
-        # Under its new name the entry was written after the move, so it is the newer one.
-        tools[moved] = tools.get(moved, tool) if moved != name else tool
+    for (assistant, server, name), tool in entries.items():
+        found.setdefault(assistant, {}).setdefault(server, {})[name] = tool
     return replace(lock, assistants=found)
 
 

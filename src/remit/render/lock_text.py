@@ -6,16 +6,16 @@ tool that nobody has seen yet; the file itself has the schemas.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Literal, TypeAlias, TypedDict, cast
 
 from remit.core.diagnostics import Diagnostic
-from remit.core.lock import Lock, LockedTool
+from remit.core.lock import Lock, LockedTool, LockKey
 from remit.core.operations import ChangeClass, OpName, ToolOperation
 from remit.render.diagnostics import problem_document
 from remit.render.document import definition_state, operation_document
 from remit.render.escape import escape_terminal, well_formed
-from remit.render.layout import Painter, Style
+from remit.render.layout import WIDEST, Painter, Style, aligned
 from remit.render.plan_operations import assistant_lines
 from remit.render.plan_text import look_first_lines
 from remit.render.shapes import (
@@ -39,7 +39,7 @@ __all__ = [
     "lock_report_document",
 ]
 
-_Kind: TypeAlias = Literal["added", "changed", "renamed", "removed"]
+_Kind: TypeAlias = Literal["added", "changed", "renamed", "removed", "moved"]
 
 _COUNTS: tuple[tuple[OpName, _Kind], ...] = (
     (OpName.ATTACH, "added"),
@@ -49,30 +49,61 @@ _COUNTS: tuple[tuple[OpName, _Kind], ...] = (
 )
 
 
-def lock_change_text(name: str, operations: Sequence[ToolOperation], *, locked: int, colour: bool) -> str:
-    """What becomes of the lock file `name`; `locked` counts the tools in it afterwards. Ends with a newline."""
+_NOT_LISTED = "not listed any more"
+
+
+def lock_change_text(
+    name: str, operations: Sequence[ToolOperation], moved: Mapping[LockKey, LockKey], *, locked: int, colour: bool
+) -> str:
+    """What becomes of the lock file `name`; `locked` counts the tools in it afterwards. Ends with a newline.
+
+    `moved` leads from what entries stand under from now on to what they stood under.
+    """
     paint = Painter(colour=colour)
-    plain = [operation_document(each) for each in operations]
+    plain = [_plain(each) for each in operations]
     risky = cast("PlanDocument", {"operations": plain, "held": [], "problems": [], "drift": []})
     # A plan shows the text of what waits, as somebody has to read it first; in a lock that is all of it.
     unread = cast("list[OperationDocument]", [{**each, "held_because": []} for each in plain])
     sections = (
         [paint(Style.HEAD, f"Change of {escape_terminal(name)}")],
         look_first_lines(risky, paint),
+        _moved_lines(moved, paint),
         assistant_lines(unread, paint),
-        [paint(Style.HEAD, _counts(operations, locked))],
+        [paint(Style.HEAD, _counts(operations, moved, locked))],
     )
     return "\n\n".join("\n".join(section) for section in sections if section) + "\n"
 
 
-def _counts(operations: Sequence[ToolOperation], locked: int) -> str:
+def _plain(operation: ToolOperation) -> OperationDocument:
+    plain = operation_document(operation)
+    # Where the file still selects it (core/lock_review.py), another reason would be false.
+    is_gone = operation.op is OpName.DETACH and operation.source is not None
+    return cast("OperationDocument", {**plain, "reason": _NOT_LISTED}) if is_gone else plain
+
+
+def _moved_lines(moved: Mapping[LockKey, LockKey], paint: Painter) -> list[str]:
+    rows = aligned([(_place(old), f"moves to {_place(new)}") for new, old in sorted(moved.items())], widest=WIDEST)
+    return [paint(Style.HEAD, "under another name from now on"), *(f"  {row}" for row in rows)] if rows else []
+
+
+def _place(key: LockKey) -> str:
+    assistant, server, name = map(escape_terminal, key)
+    return f"assistant {assistant}: {server}/{name}"
+
+
+def _counts(operations: Sequence[ToolOperation], moved: Mapping[LockKey, LockKey], locked: int) -> str:
     found = Counter(each.op for each in operations)
     words = [f"{found[op]:,} {word}" for op, word in _COUNTS if found[op]]
-    return f"Lock: {', '.join(words) or 'no change'} | {locked - _touched(operations):,} unchanged"
+    words += [f"{len(moved):,} moved"] if moved else []
+    return f"Lock: {', '.join(words) or 'no change'} | {locked - _touched(operations, moved):,} unchanged"
 
 
-def _touched(operations: Sequence[ToolOperation]) -> int:
-    return len({each.tool.key for each in operations if each.op is not OpName.DETACH})
+def _touched(operations: Sequence[ToolOperation], moved: Mapping[LockKey, LockKey]) -> int:
+    return len({_key(each) for each in operations if each.op is not OpName.DETACH} | moved.keys())
+
+
+def _key(operation: ToolOperation) -> LockKey:
+    return operation.tool.assistant, operation.tool.server, operation.tool.remote_name
 
 
 # -- as JSON -----------------------------------------------------------------------------------------------------------
@@ -84,16 +115,25 @@ class LockedDocument(DefinitionState):
     alias: str
 
 
+class LockPlaceDocument(TypedDict):
+    """Where a lock has a tool."""
+
+    assistant: str
+    server: str
+    remote_name: str
+
+
 class LockChangeDocument(TypedDict):
     """How one tool becomes another in the lock. `before` is null for one that comes in, `after` for one that goes.
 
-    `changes` and `risks` are as in a plan; `source` is the line that selects the tool.
+    `moved_from` is where the old lock has it, null where that is no other place. `changes` and `risks` are as in a plan; `source` is the line that selects the tool.
     """
 
     kinds: list[_Kind]
     assistant: str
     server: str
     remote_name: str
+    moved_from: LockPlaceDocument | None
     before: LockedDocument | None
     after: LockedDocument | None
     changes: list[ChangeDocument]
@@ -103,12 +143,13 @@ class LockChangeDocument(TypedDict):
 
 
 class LockTally(TypedDict):
-    """Tools by what becomes of them; one that is renamed and changed counts as both."""
+    """Tools by what becomes of them; one that is renamed, moved and changed counts as each."""
 
     added: int
     changed: int
     renamed: int
     removed: int
+    moved: int
     unchanged: int
 
 
@@ -136,7 +177,10 @@ class LockReportDocument(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LockReport:
-    """A run over the lock `file`: what was in it, what would be in it, and what is wrong. `after` None: no server was asked."""
+    """A run over the lock `file`: what was in it, what would be in it, and what is wrong. `after` None: no server was asked.
+
+    `before` is under the names of `after`; `moved` leads from those to where the file had what has another name now.
+    """
 
     workspace: str
     environment: str | None
@@ -144,6 +188,7 @@ class LockReport:
     before: Lock
     after: Lock | None
     operations: Sequence[ToolOperation] = ()
+    moved: Mapping[LockKey, LockKey] = field(default_factory=dict[LockKey, LockKey])
     problems: Sequence[Diagnostic] = ()
     fits: bool
     written: bool = False
@@ -166,52 +211,63 @@ def lock_report_document(report: LockReport) -> LockReportDocument:
         "locked": sum(1 for _ in lock.tools()),
         "problems": [problem_document(each) for each in report.problems],
         "changes": None if report.after is None else _changes(report, report.after),
-        "summary": None if report.after is None else _tally(report.operations, sum(1 for _ in report.after.tools())),
+        "summary": None if report.after is None else _tally(report, report.after),
     }
 
 
 def _changes(report: LockReport, after: Lock) -> list[LockChangeDocument]:
     old, new = _by_key(report.before), _by_key(after)
-    together: dict[tuple[str, str, str], list[ToolOperation]] = {}
+    together: dict[LockKey, list[ToolOperation]] = {key: [] for key in report.moved}
     for each in report.operations:
-        together.setdefault((each.tool.assistant, each.tool.server, each.tool.remote_name), []).append(each)
-    return [_change(key, group, old.get(key), new.get(key)) for key, group in together.items()]
+        together.setdefault(_key(each), []).append(each)
+    return [
+        _change(key, group, old.get(key), new.get(key), report.moved.get(key))
+        for key, group in sorted(together.items(), key=lambda each: each[0])
+    ]
 
 
 def _change(
-    key: tuple[str, str, str], group: Sequence[ToolOperation], old: LockedTool | None, new: LockedTool | None
+    key: LockKey,
+    group: Sequence[ToolOperation],
+    old: LockedTool | None,
+    new: LockedTool | None,
+    moved_from: LockKey | None,
 ) -> LockChangeDocument:
     plain = [operation_document(each) for each in group]
     words = dict(_COUNTS)
-    assistant, server, name = key
     return {
-        "kinds": [words[each.op] for each in group],
-        "assistant": assistant,
-        "server": server,
-        "remote_name": well_formed(name),
+        "kinds": [*(("moved",) if moved_from else ()), *(words[each.op] for each in group)],
+        **_place_document(key),
+        "moved_from": None if moved_from is None else _place_document(moved_from),
         "before": None if old is None else _locked(old),
         "after": None if new is None else _locked(new),
         "changes": [change for each in plain if each["op"] == "refresh" for change in each["changes"]],
         "classes": [word for each in plain if each["op"] == "refresh" for word in each["classes"]],
         "risks": [risk for each in plain for risk in each["risks"]],
-        "source": plain[-1]["source"],
+        "source": plain[-1]["source"] if plain else None,
     }
+
+
+def _place_document(key: LockKey) -> LockPlaceDocument:
+    assistant, server, name = key
+    return {"assistant": assistant, "server": server, "remote_name": well_formed(name)}
 
 
 def _locked(tool: LockedTool) -> LockedDocument:
     return {"alias": tool.alias, **definition_state(tool.definition)}
 
 
-def _by_key(lock: Lock) -> Mapping[tuple[str, str, str], LockedTool]:
+def _by_key(lock: Lock) -> Mapping[LockKey, LockedTool]:
     return {(assistant, server, name): tool for assistant, server, name, tool in lock.tools()}
 
 
-def _tally(operations: Sequence[ToolOperation], locked: int) -> LockTally:
-    found = Counter(each.op for each in operations)
+def _tally(report: LockReport, after: Lock) -> LockTally:
+    found = Counter(each.op for each in report.operations)
     return {
         "added": found[OpName.ATTACH],
         "changed": found[OpName.REFRESH],
         "renamed": found[OpName.RENAME_ALIAS],
         "removed": found[OpName.DETACH],
-        "unchanged": locked - _touched(operations),
+        "moved": len(report.moved),
+        "unchanged": sum(1 for _ in after.tools()) - _touched(report.operations, report.moved),
     }
