@@ -178,13 +178,101 @@ def test_a_lost_file_is_named_and_let_go_by_name_only(two: Workspace):
     assert applied(two, "dev", *allowed).code == 0
 
 
-def test_an_environment_that_is_forgotten_on_the_command_line_is_a_lost_file(two: Workspace):
-    assert applied(two, "prod").code == 0
-    forgotten = two.run("plan", "--format", "json", REMIT_DATABASE_URL=database(two, "prod"))
-    assert forgotten.code == 3
-    assert {
-        each["message"].split(" ")[0] for each in forgotten.document["problems"] if each["code"] == "files-vanished"
-    } == {"envs/prod.yaml"}
+def environment_of(here: Workspace, name: str) -> str | None:
+    with contextlib.closing(sqlite3.connect(here.folder / f"{name}.db")) as raw:
+        return raw.execute("SELECT environment FROM workspaces WHERE name = 'demo'").fetchone()[0]
+
+
+def narrowed(here: Workspace) -> dict[str, str]:
+    """The environment prod applied, whose overlay selects less than the files below it; gives its database."""
+    here.write(
+        "version: 1\nassistants:\n  - name: ops\n    tools:\n      - server: issues\n        include: [search]\n",
+        "envs/prod.yaml",
+    )
+    assert applied(here, "prod").code == 0
+    assert environment_of(here, "prod") == "prod"
+    return {"REMIT_DATABASE_URL": database(here, "prod")}
+
+
+@pytest.mark.parametrize("others", [(), ("--env", "dev")], ids=["forgotten", "wrong"])
+def test_another_environment_than_the_one_applied_attaches_nothing(two: Workspace, others: tuple[str, ...]):
+    url = narrowed(two)
+    right = two.run("plan", "--env", "prod", "--out", "saved.json", "--format", "json", **url)
+    assert (right.code, right.document["environment"], right.document["operations"]) == (0, "prod", [])
+    for command in (("plan",), ("plan", "--rebind"), ("plan", "--refresh", "cached")):
+        ended = two.run(*command, *others, "--format", "json", **url)
+        codes = [each["code"] for each in ended.document["problems"] if each["severity"] == "error"]
+        assert (ended.code, codes[0]) == (3, "environment-other"), command
+    refused = two.run("apply", "--auto-approve", "--format", "json", *others, **url)
+    assert (refused.code, refused.document["changed"]) == (3, False)
+    assert [each["code"] for each in refused.document["refused"]] == ["environment-other"]
+    assert "pass --env prod" in two.run("plan", *others, **url).out
+    assert of(two, "prod", "plan", "--detailed-exitcode").code == 0
+    assert environment_of(two, "prod") == "prod"
+
+
+def test_a_pull_request_is_planned_for_the_environment_that_is_applied(
+    two: Workspace, tmp_path_factory: pytest.TempPathFactory
+):
+    url = {"REMIT_DATABASE_URL": f"sqlite:///{tmp_path_factory.mktemp('elsewhere') / 'prod.db'}"}
+    assert two.run("apply", "--env", "prod", "--auto-approve", "--create-db", **url).code == 0
+    # A branch's servers are not asked, which is 4.
+    assert [two.run("plan", "--untrusted", *each, **url).code for each in ((), ("--env", "prod"))] == [3, 4]
+
+
+def test_a_saved_plan_of_another_environment_is_no_way_round(two: Workspace):
+    url = narrowed(two)
+    assert two.run("plan", "--env", "dev", "--out", "dev-plan.json", **url).code == 3
+    ended = two.run("apply", "dev-plan.json", "--env", "dev", "--format", "json", **url)
+    assert (ended.code, [each["code"] for each in ended.document["refused"]]) == (3, ["environment-other"])
+
+
+def test_a_workspace_changes_its_environment_when_that_is_said(two: Workspace):
+    url = narrowed(two)
+    planned = two.run("plan", "--env", "dev", "--change-env", "--format", "json", **url)
+    assert (planned.code, planned.done["attach"]) == (0, 1)
+    assert "environment-changes" in [each["code"] for each in planned.document["problems"]]
+    assert "next: remit apply --change-env --env dev" in two.run("plan", "--env", "dev", "--change-env", **url).err
+    changed = two.run("apply", "--env", "dev", "--change-env", "--auto-approve", **url)
+    assert (changed.code, environment_of(two, "prod")) == (0, "dev")
+    assert two.run("plan", "--env", "dev", "--detailed-exitcode", **url).code == 0
+    assert two.run("plan", "--env", "prod", **url).code == 3
+    assert two.run("apply", "--change-env", "--auto-approve", **url).code == 0
+    assert environment_of(two, "prod") == ""
+    assert two.run("plan", "--env", "dev", **url).code == 3
+
+
+def test_two_environments_of_one_database_are_two_workspaces(two: Workspace):
+    tools = "tools:\n      - server: issues\n        $new: true\n        include: [search]\n"
+    own = f"assistants:\n  - {{name: ops, $delete: true}}\n  - name: ops-dev\n    $new: true\n    {tools}"
+    two.write(MAIN.replace("workspace: demo\n", ""))
+    two.write(PROD + "workspace: demo\n", "envs/prod.yaml")
+    two.write(f"version: 1\nworkspace: demo-dev\n{own}", "envs/dev.yaml")
+    shared = {"REMIT_DATABASE_URL": database(two, "shared")}
+    for environment in ("prod", "dev", "prod"):
+        applied = two.run("apply", "--env", environment, "--auto-approve", "--create-db", **shared)
+        assert applied.code == 0
+        assert two.run("plan", "--env", environment, "--detailed-exitcode", **shared).code == 0
+    with contextlib.closing(sqlite3.connect(two.folder / "shared.db")) as raw:
+        found = dict(raw.execute("SELECT name, environment FROM workspaces").fetchall())
+    assert found == {"demo": "prod", "demo-dev": "dev"}
+
+
+def test_a_workspace_whose_environment_nobody_recorded_takes_the_next_one(two: Workspace):
+    url = narrowed(two)
+    with contextlib.closing(sqlite3.connect(two.folder / "prod.db")) as raw, raw:
+        raw.execute("UPDATE workspaces SET environment = NULL")
+    assert two.run("apply", "--env", "prod", "--auto-approve", **url).code == 0
+    assert environment_of(two, "prod") == "prod"
+
+
+def test_a_workspace_that_moves_keeps_its_environment(two: Workspace):
+    url = narrowed(two)
+    two.write(MAIN.replace("demo", "acme") + "moved: [{from: workspace.demo, to: workspace.acme}]\n")
+    forgotten = two.run("apply", "--auto-approve", "--format", "json", **url)
+    assert (forgotten.code, [each["code"] for each in forgotten.document["refused"]]) == (3, ["environment-other"])
+    assert two.run("apply", "--auto-approve", "--env", "prod", **url).code == 0
+    assert two.run("plan", **url).code == 3
 
 
 def test_the_owner_of_an_environment_is_the_overlay_s(two: Workspace):

@@ -351,7 +351,7 @@ def test_the_generated_worlds_hold_everything_a_plan_can_hold() -> None:
     moves = {
         code
         for code in PLAN_CODES
-        if code.startswith(("moved-", "removed-", "released-", "bound-", "older-", "commit-"))
+        if code.startswith(("moved-", "removed-", "released-", "bound-", "older-", "commit-", "environment-"))
     }
     elsewhere = {"accept-mismatch", "desired-emptied", "files-vanished", "not-owner", "protected", *locks, *moves}
     assert seen == {*OpName, *HoldReason, *DriftKind, *DeferredReason, *PLAN_CODES} - elsewhere

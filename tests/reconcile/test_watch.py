@@ -272,6 +272,24 @@ async def test_a_file_that_asks_for_nothing_any_more_is_refused_by_the_safeguard
 
 
 @in_a_loop
+async def test_a_watch_for_another_environment_than_the_one_applied_shows_why_it_applies_nothing(lab: Lab) -> None:
+    lab.write(ONLY_ONE)
+    async with lab.watched() as told:
+        await applied(told, "attach assistant.ops/a__one")
+    with closing(sqlite3.connect(lab.folder / ".remit" / "remit.db")) as raw, raw:
+        assert raw.execute("SELECT environment FROM workspaces").fetchall() == [("",)]
+        raw.execute("UPDATE workspaces SET environment = 'prod'")
+    lab.write()
+    async with lab.watched() as told:
+        at = await told.until("plan", lambda plan: summary(plan).get("attach") == 1)
+        assert [each["code"] for each in told.of("plan")[-1]["problems"]] == ["environment-other"]
+        lab.write(ONLY_ONE)
+        await told.until("plan", lambda plan: summary(plan).get("unchanged") == 1, after=at)
+        assert told.of("applied") == []
+    assert lab.attached() == {"a__one": "Does one thing."}
+
+
+@in_a_loop
 async def test_fault_f17_the_last_valid_file_is_what_stands_in_the_end(lab: Lab) -> None:
     texts = [CONFIG, ONLY_ONE, "mcp: [", "", CONFIG.replace("[one, two]", "[two]"), "version: 1\nmcp: {", ONLY_ONE]
     async with lab.watched(events=no_events) as told:

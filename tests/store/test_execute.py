@@ -512,6 +512,27 @@ def test_that_a_lock_was_used_is_kept_without_history_and_only_where_the_workspa
     assert (known["web"].serial, store.history("web", limit=9)) == (0, ())
 
 
+def test_the_environment_is_kept_without_history_only_where_the_workspace_is_recorded_and_moves_with_it(
+    tmp_path: Path,
+) -> None:
+    store = created_store(tmp_path)
+    with store.workspace("web", owner="local", lock_timeout=1) as transaction:
+        transaction.note_environment("prod")
+    assert store.recorded() == Recorded()
+    for name in ("web", "infra"):
+        with store.workspace(name, owner="local", lock_timeout=1) as transaction:
+            transaction.execute([register(f"server-of-{name}")])
+            if name == "web":
+                transaction.note_environment("prod")
+    known = store.recorded().workspaces
+    assert {name: each.environment for name, each in known.items()} == {"web": "prod", "infra": None}
+    assert (known["web"].serial, store.history("web", limit=9)) == (0, ())
+    with store.workspace("shop", owner="local", lock_timeout=1) as transaction:
+        transaction.move_workspace("web")
+        transaction.note_environment("")
+    assert {name: each.environment for name, each in store.recorded().workspaces.items()} == {"shop": "", "infra": None}
+
+
 def test_an_apply_without_operations_writes_nothing(tmp_path: Path) -> None:
     store = created_store(tmp_path)
     with store.workspace("web", owner="local", lock_timeout=1) as transaction:

@@ -173,6 +173,29 @@ def test_rows_made_at_0001_get_the_strict_values_and_a_limit_of_one_call(tmp_pat
     assert [each.envelope for each in recorded.attachments] == [envelope]
 
 
+def test_the_files_of_the_last_apply_tell_the_environment_of_a_workspace_from_before(tmp_path: Path) -> None:
+    path = tmp_path / "remit.db"
+    _made_at(path, "0008")
+    files = {
+        "plain": '["mcp.d/a.yaml", "mcp.yaml"]',
+        "prod": '["envs/prod.yaml", "mcp.yaml"]',
+        "two": '["envs/a.yaml", "envs/b.yaml"]',
+        "edited": "not JSON",
+        "none": None,
+    }
+    with sqlite3.connect(path) as raw:
+        raw.executemany(
+            "INSERT INTO workspaces (name, owner, lineage, serial, files) VALUES (?, 'local', 'line', 1, ?)",
+            files.items(),
+        )
+    raw.close()
+    assert create_or_upgrade(Location(path)) is UpgradeOutcome.UPGRADED
+    with sqlite3.connect(path) as raw:
+        found = dict(raw.execute("SELECT name, environment FROM workspaces").fetchall())
+    raw.close()
+    assert found == {"plain": "", "prod": "prod", "two": None, "edited": None, "none": None}
+
+
 def test_the_database_itself_refuses_a_policy_that_is_none(tmp_path: Path) -> None:
     path = tmp_path / "remit.db"
     _made_at(path, "0001")

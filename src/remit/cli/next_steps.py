@@ -33,7 +33,11 @@ def flags_again(flags: "PlanFlags", accept: tuple[str, ...]) -> Iterator[str]:
         yield from (f" {flag} {shlex.quote(value)}" for value in values)
     yield from (
         f" {flag}"
-        for flag, given in (("--rebind", flags.leave.rebind), ("--allow-older-commit", flags.leave.older_commit))
+        for flag, given in (
+            ("--rebind", flags.leave.rebind),
+            ("--change-env", flags.leave.environment),
+            ("--allow-older-commit", flags.leave.older_commit),
+        )
         if given
     )
     if flags.allow_detach is not None:

@@ -180,6 +180,9 @@ _PLAN_OPTIONS = (
     click.option(
         "--rebind", is_flag=True, help="From now on the workspace's files come from this repository and path."
     ),
+    click.option(
+        "--change-env", is_flag=True, help="From now on the workspace is applied for this environment (--env, or none)."
+    ),
     click.option("--allow-older-commit", is_flag=True, help="Go back to a commit from before the one applied last."),
     click.option("--require-complete", is_flag=True, help="Do nothing unless every server was listed (exit 4)."),
     no_color_option,

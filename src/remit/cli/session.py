@@ -138,11 +138,8 @@ class Session:
             exists=self.store is not None,
             commit=self.host.commit(self.loaded.base_dir),
             lock=None if self.lock is None else self.lock.file,
-            provenance=Provenance(
-                source=repository.source(), age_against=repository.age_against, leave=flags.leave if flags else Leave()
-            )
-            if judged
-            else None,
+            provenance=Provenance(source=repository.source(), age_against=repository.age_against) if judged else None,
+            leave=None if flags is None else flags.leave,
         )
 
     def discovery(

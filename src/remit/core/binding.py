@@ -1,16 +1,17 @@
-"""A workspace belongs to one place in one repository, and time goes forward: what is applied comes from there, and is not older.
+"""A workspace belongs to one place in one repository and to one environment, and time goes forward.
 
-Decides when a plan is refused because its files come from elsewhere or from before (DESIGN.md section 7). Where files come from
-is found out by config/repository.py. Pure.
+Decides when a plan is refused because its files come from elsewhere or from before, or are those of another environment
+(DESIGN.md section 7): overlays narrow what the files below them ask for, so a forgotten one attaches what nobody approved there.
+Where files come from is found out by config/repository.py. Pure.
 """
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 from remit.core.diagnostics import Diagnostic, Severity
-from remit.core.recorded import WorkspaceRecord
+from remit.core.recorded import NO_ENVIRONMENT, WorkspaceRecord
 
-__all__ = ["CommitAge", "Leave", "judge_binding", "source_after"]
+__all__ = ["CommitAge", "Leave", "environment_after", "judge_binding", "judge_environment", "source_after"]
 
 
 class CommitAge(StrEnum):
@@ -23,10 +24,11 @@ class CommitAge(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leave:
-    """What a person allowed on the command line: another source from now on, an older commit this once."""
+    """What a person allowed on the command line: another source or environment from now on, an older commit this once."""
 
     rebind: bool = False
     older_commit: bool = False
+    environment: bool = False
 
 
 def judge_binding(
@@ -70,6 +72,46 @@ def judge_binding(
             )
         )
     return tuple(found)
+
+
+def judge_environment(record: WorkspaceRecord | None, environment: str | None, leave: Leave) -> tuple[Diagnostic, ...]:
+    """What speaks against a plan for `environment` (None: no overlay): a refusal where the workspace is applied for another.
+
+    With leave it is a warning, as everybody who applies this workspace has to say so from now on.
+    """
+    if record is None or record.environment in (None, environment or NO_ENVIRONMENT):
+        return ()
+    was, now, address = _named(record.environment), _named(environment or ""), f"workspace.{record.name}"
+    if leave.environment:
+        return (
+            Diagnostic(
+                code="environment-changes",
+                severity=Severity.WARNING,
+                message=f"the workspace was applied {was} until now, and is applied {now} from this apply on",
+                address=address,
+                hint="say so wherever it is planned and applied",
+            ),
+        )
+    right = f"pass --env {record.environment}" if record.environment else "leave out --env"
+    return (
+        Diagnostic(
+            code="environment-other",
+            message=f"the workspace is applied {was}, and this plan is made {now}",
+            address=address,
+            hint=f"{right}; another environment has a database or a `workspace:` of its own; pass --change-env if this one is "
+            f"to be applied {now} for good",
+        ),
+    )
+
+
+def _named(environment: str | None) -> str:
+    return f"for environment {environment}" if environment else "without an environment"
+
+
+def environment_after(record: WorkspaceRecord | None, environment: str | None) -> str | None:
+    """What an apply writes down as the environment, as `WorkspaceRecord` has it; None where it is written down already."""
+    after = environment or NO_ENVIRONMENT
+    return None if record is not None and record.environment == after else after
 
 
 def source_after(record: WorkspaceRecord | None, source: str | None, leave: Leave) -> tuple[bool, str | None]:

@@ -174,6 +174,18 @@ PLAN_CODES: Mapping[str, Explanation] = {
         "A late or repeated pipeline run would take back what a later one applied. Nothing is applied.",
         "check out the newer commit, or pass --allow-older-commit where going back is meant; a revert is a newer commit and passes.",
     ),
+    "environment-other": Explanation(
+        "The workspace is applied for another environment than this plan is for, or for one where `--env` is missing here.",
+        "An overlay narrows what the files below it ask for, so a forgotten one would attach tools that nobody approved for that "
+        "environment. Nothing is applied.",
+        "pass the `--env` that the message names, give each environment a database or a `workspace:` of its own, or pass "
+        "--change-env where the workspace is to be applied for this environment for good.",
+    ),
+    "environment-changes": Explanation(
+        "`--change-env` was given: the workspace is applied for this environment from now on.",
+        "Whoever goes on as before is refused after this apply.",
+        "change `--env` wherever the workspace is planned and applied.",
+    ),
     "commit-unknown": Explanation(
         "The commit that was applied last is not in this clone.",
         "A shallow clone cannot tell whether what is checked out is older, so it is a warning only.",

@@ -12,15 +12,26 @@ from remit.core.diagnostics import Diagnostic
 from remit.core.operations import Attach, CreateAssistant, Operation, Origin, Reason, RegisterServer
 from remit.core.recorded import Recorded
 
-__all__ = ["contributors_after", "judge_files", "vanished_files"]
+__all__ = ["contributors_after", "judge_files", "overlay_of", "vanished_files"]
 
 
 def vanished_files(desired: Desired, recorded: Recorded) -> tuple[str, ...]:
-    """The files of the last apply that are not among the files now, sorted; none where either side is not known."""
+    """The files of the last apply that are not among the files now, sorted; none where either side is not known.
+
+    The overlay of another environment is not lost but left out, which core/binding.py judges.
+    """
     known = recorded.workspaces.get(desired.workspace)
     if known is None or not desired.contributors:
         return ()
-    return tuple(sorted(set(known.files) - set(desired.contributors)))
+    left_out = set[str]()
+    if known.environment and known.environment != desired.environment:
+        left_out.add(overlay_of(known.environment))
+    return tuple(sorted(set(known.files) - set(desired.contributors) - left_out))
+
+
+def overlay_of(environment: str) -> str:
+    """The file of an environment, as it is called among the files of a workspace."""
+    return f"envs/{environment}.yaml"
 
 
 def judge_files(

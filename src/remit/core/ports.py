@@ -96,6 +96,10 @@ class WorkspaceTransaction(Protocol):
         """Write down where the workspace's files come from, if it is recorded."""
         ...
 
+    def note_environment(self, environment: str) -> None:
+        """Write down which environment the workspace, if it is recorded, is applied for, as `WorkspaceRecord` has it."""
+        ...
+
     def move_workspace(self, before: str) -> None:
         """Take over everything of a workspace that this one was called before; nothing where there is none."""
         ...

@@ -13,6 +13,7 @@ from remit.core.envelope import Envelope
 from remit.core.identity import CanonicalId, Endpoint, ProviderName, RemoteName, ServerId, identity_key_of
 
 __all__ = [
+    "NO_ENVIRONMENT",
     "LastGood",
     "Recorded",
     "RecordedAssistant",
@@ -20,6 +21,10 @@ __all__ = [
     "RecordedServer",
     "WorkspaceRecord",
 ]
+
+
+NO_ENVIRONMENT = ""
+"""What is recorded of a workspace that was applied without an environment; no environment is called so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +140,8 @@ class WorkspaceRecord:
 
     `lock_used` says that it was once applied by a lock. `files` are the ones that declared it at the last apply
     (`Desired.contributors`); empty where none was kept. `source` is the repository and path that it is bound to, `commit`
-    the one that its last apply was made from; None where nobody could tell.
+    the one that its last apply was made from; None where nobody could tell. `environment` is the one that it is applied for,
+    `NO_ENVIRONMENT` without one, None where nobody wrote it down.
     """
 
     name: str
@@ -146,6 +152,7 @@ class WorkspaceRecord:
     files: tuple[str, ...] = ()
     source: str | None = None
     commit: str | None = None
+    environment: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

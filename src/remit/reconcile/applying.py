@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import assert_never, cast
 
-from remit.core.binding import source_after
+from remit.core.binding import Leave, environment_after, source_after
 from remit.core.canonical import JsonObject
 from remit.core.contributing import contributors_after, judge_files
 from remit.core.desired import Desired, LockUse
@@ -221,11 +221,14 @@ def _lost_files(
 
 
 def _bind(transaction: WorkspaceTransaction, planned: Planned) -> None:
+    """Write down what the workspace is applied from and for, from now on."""
     inputs = planned.inputs
+    record = as_declared(inputs.desired, planned.recorded).workspaces.get(inputs.desired.workspace)
+    if (environment := environment_after(record, inputs.desired.environment)) is not None:
+        transaction.note_environment(environment)
     provenance = inputs.surroundings.provenance
     if provenance is not None:
-        record = as_declared(inputs.desired, planned.recorded).workspaces.get(inputs.desired.workspace)
-        binds, source = source_after(record, provenance.source, provenance.leave)
+        binds, source = source_after(record, provenance.source, inputs.surroundings.leave or Leave())
         if binds:
             transaction.bind(source)
 

@@ -5,11 +5,11 @@ each assistant's model carries) and refuses acceptances that name nothing.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from remit.core.acceptance import Acceptance
 from remit.core.addresses import attachment_address, nearest, tool_address
-from remit.core.binding import CommitAge, Leave, judge_binding
+from remit.core.binding import CommitAge, Leave, judge_binding, judge_environment
 from remit.core.canonical import sha256_hex
 from remit.core.contributing import vanished_files
 from remit.core.definition import function_of
@@ -43,16 +43,15 @@ CHARACTERS_A_TOKEN = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """Where the files come from, as `source`, and how their commit stands to another one; what is allowed is the `leave`."""
+    """Where the files come from, as `source`, and how their commit stands to another one."""
 
     source: str | None
     age_against: Callable[[str | None], CommitAge]
-    leave: Leave = field(default_factory=Leave)
 
-    def judge(self, workspace: WorkspaceRecord | None) -> tuple[Diagnostic, ...]:
+    def judge(self, workspace: WorkspaceRecord | None, leave: Leave) -> tuple[Diagnostic, ...]:
         """What speaks against applying these files to a workspace."""
         age = self.age_against(None if workspace is None else workspace.commit)
-        return judge_binding(workspace, self.source, age, self.leave)
+        return judge_binding(workspace, self.source, age, leave)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +66,9 @@ class Surroundings:
     commit: str | None = None
     lock: ConfigFile | None = None
     provenance: Provenance | None = None
-    """None where nobody asks for one, as for a drift."""
+    """None where nobody asks for one, as for a drift or a pull request."""
+    leave: Leave | None = None
+    """What was allowed. None where nobody asks which environment a plan is for, as for a drift."""
 
 
 def make_report(
@@ -80,8 +81,7 @@ def make_report(
     """A plan of these states with everything shown beside it."""
     plan = make_plan(desired, recorded, live_of(discovery), request)
     workspace = as_declared(desired, recorded).workspaces.get(desired.workspace)
-    if surroundings.provenance is not None:
-        plan = with_problems(plan, surroundings.provenance.judge(workspace))
+    plan = with_problems(plan, _judge_surroundings(desired, workspace, surroundings))
     return PlanReport(
         plan=plan,
         discovery=discovery,
@@ -100,6 +100,17 @@ def make_report(
         ),
         tokens=_loads(plan, desired, recorded, request.scope),
     )
+
+
+def _judge_surroundings(
+    desired: Desired, workspace: WorkspaceRecord | None, surroundings: Surroundings
+) -> tuple[Diagnostic, ...]:
+    if surroundings.leave is None:
+        return ()
+    environment = judge_environment(workspace, desired.environment, surroundings.leave)
+    if surroundings.provenance is None:
+        return environment
+    return (*environment, *surroundings.provenance.judge(workspace, surroundings.leave))
 
 
 def _digest(files: Iterable[ConfigFile]) -> str:

@@ -94,6 +94,7 @@ def _workspaces(connection: Connection) -> Mapping[str, WorkspaceRecord]:
             files=() if row["files"] is None else json_list(row["files"]),
             source=row["source"],
             commit=row["commit"],
+            environment=row["environment"],
         )
         for row in sorted(rows, key=lambda row: row["name"])
     }

@@ -54,9 +54,11 @@ workspaces = Table(
     Column("source", Text),
     Column("files", Text),
     Column("lock_used", Boolean, nullable=False, server_default=false()),
+    Column("environment", Text),
 )
 """One row a workspace from its first apply on; `source` is the repository and path that it is bound to, `files` a JSON list
-of the files that declared it at the last apply, `lock_used` whether any apply went by a lock."""
+of the files that declared it at the last apply, `lock_used` whether any apply went by a lock, `environment` the one that it is
+applied for (empty: none, null: not known)."""
 
 mcp_server_registrations = Table(
     "mcp_server_registrations",

@@ -139,6 +139,13 @@ class DatabaseTransaction:
             mine = workspaces.c.name == self._scope.workspace
             self._scope.connection.execute(update(workspaces).where(mine).values(source=source))
 
+    def note_environment(self, environment: str) -> None:
+        """Write down which environment the workspace, if it is recorded, is applied for."""
+        with self._guarded():
+            require_storable(environment, place=f"workspace.{self._scope.workspace}")
+            mine = workspaces.c.name == self._scope.workspace
+            self._scope.connection.execute(update(workspaces).where(mine).values(environment=environment))
+
     def move_workspace(self, before: str) -> None:
         """Take over everything of a workspace that this one was called before; nothing where there is none."""
         with self._guarded():

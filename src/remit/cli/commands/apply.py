@@ -58,6 +58,7 @@ def command(
     allow_empty: tuple[str, ...],
     allow_missing: tuple[str, ...],
     rebind: bool,
+    change_env: bool,
     allow_older_commit: bool,
     require_complete: bool,
     no_color: bool,
@@ -81,7 +82,7 @@ def command(
         allow_detach=allow_detach,
         allow_empty=allow_empty,
         allow_missing=allow_missing,
-        leave=Leave(rebind=rebind, older_commit=allow_older_commit),
+        leave=Leave(rebind=rebind, older_commit=allow_older_commit, environment=change_env),
     )
     code = run_apply(
         config,

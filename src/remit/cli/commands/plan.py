@@ -47,6 +47,7 @@ def command(
     offline: bool,
     untrusted: bool,
     rebind: bool,
+    change_env: bool,
     allow_older_commit: bool,
     require_complete: bool,
     no_color: bool,
@@ -73,7 +74,7 @@ def command(
         allow_detach=allow_detach,
         allow_empty=allow_empty,
         allow_missing=allow_missing,
-        leave=Leave(rebind=rebind, older_commit=allow_older_commit),
+        leave=Leave(rebind=rebind, older_commit=allow_older_commit, environment=change_env),
         offline=offline,
         untrusted=untrusted,
     )

@@ -2,7 +2,7 @@
 
 __all__ = ["HEAD", "REVISIONS"]
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009")
 """Every revision that this remit knows, in the order they are applied; a test compares it with `versions/`."""
 
 HEAD = REVISIONS[-1]
