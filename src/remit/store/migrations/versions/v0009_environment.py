@@ -32,5 +32,7 @@ def _environment(files: str | None) -> str | None:
         return None
     if not isinstance(names, list) or not names:
         return None
-    overlays = [found[1] for each in cast("list[object]", names) if (found := re.fullmatch(r"envs/([^/]+)\.yaml", str(each)))]
+    overlays = [
+        found[1] for each in cast("list[object]", names) if (found := re.fullmatch(r"envs/([^/]+)\.yaml", str(each)))
+    ]
     return None if len(overlays) > 1 else (overlays or [""])[0]
