@@ -4,13 +4,17 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import httpx2
+import pytest
 
+from remit.core.events import EventKind
+from remit.core.identity import HttpEndpoint, Transport
 from remit.core.remote_ports import RemoteResult
 from remit.upstream.asides import Asides
 from remit.upstream.calling import McpServerConnection
 from remit.upstream.outgoing import Outgoing
 from tests.servers.http_server import HttpServer, Raw
 from tests.upstream.calls import a_call, connections, contract_of, recorded, until
+from tests.upstream.support import KeptEvents
 
 SECONDS = 10.0
 
@@ -63,6 +67,28 @@ def test_a_request_that_was_given_up_gives_its_connection_back_also_where_the_se
 
         over_http(it, use)
         assert it.methods().count("initialize") == 1
+
+
+@pytest.mark.parametrize("transport", [Transport.STREAMABLE_HTTP, Transport.SSE])
+def test_a_cancellation_that_the_server_refuses_is_seen_in_the_trace(transport: Transport):
+    sink = KeptEvents()
+    with HttpServer(era="legacy", stall_on=["tools/call"]) as it:
+        it.answer_on["notifications/cancelled"] = Raw(500, b"no", "text/plain")
+
+        async def main() -> None:
+            async with connections(sink=sink) as every, asyncio.timeout(SECONDS):
+                url = it.url if transport is Transport.STREAMABLE_HTTP else it.url.replace("/mcp", "/sse")
+                connection = every.of(recorded(HttpEndpoint(url, transport)))
+                await contract_of(connection)
+                given_up = asyncio.create_task(connection.call(a_call(n=1)))
+                await until(lambda: "tools/call" in it.methods())
+                given_up.cancel()
+                await until(lambda: "noise local" in sink.sequence())
+
+        asyncio.run(main())
+    assert [event.body for event in sink.events if event.kind is EventKind.NOISE] == [
+        {"untaken": "notifications/cancelled", "because": "the server answered 500 Internal Server Error: no"}
+    ]
 
 
 def test_a_handshake_whose_end_the_server_does_not_take_holds_nothing_up_for_ever():

@@ -14,6 +14,7 @@ import anyio
 import httpx2
 
 from remit.upstream.event_body import EventBody
+from remit.upstream.faults import Fault, fault_of
 from remit.upstream.outgoing import Outgoing
 
 __all__ = ["Asides", "OpenPost"]
@@ -50,13 +51,20 @@ class OpenPost:
 
 
 class Asides:
-    """The messages beside the requests of one client. `send` posts one; what comes of it is nobody's.
+    """The messages beside the requests of one client. `send` posts one and gives why it was not taken, which `on_untaken` is told.
 
     `in_order_seconds` is the longest that requests wait for the message that ends a handshake.
     """
 
-    def __init__(self, send: Callable[[httpx2.Request], Awaitable[object]], *, in_order_seconds: float = 5.0):
+    def __init__(
+        self,
+        send: Callable[[httpx2.Request], Awaitable[Fault | None]],
+        *,
+        on_untaken: Callable[[str, Fault], None] = lambda _method, _why: None,
+        in_order_seconds: float = 5.0,
+    ):
         self._send = send
+        self._on_untaken = on_untaken
         self._in_order_seconds = in_order_seconds
         self._open: dict[int | str, OpenPost] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -91,9 +99,13 @@ class Asides:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _carry(self, request: httpx2.Request, what: Outgoing) -> None:
-        with suppress(Exception):
+        try:
             async with asyncio.timeout(_NOTE_SECONDS if what.cancels is None else _LEFT_SECONDS):
-                await self._send(request)
+                fault = await self._send(request)
+        except Exception as error:  # noqa: BLE001 (nobody waits for it, and it ends nothing)
+            fault = fault_of(error, "sending")
+        if fault is not None:
+            self._on_untaken(what.method or "an answer", fault)
         if what.cancels is None or what.cancels not in self._open:
             return
         await asyncio.sleep(_LEFT_SECONDS)

@@ -129,7 +129,7 @@ class Connector:
         self._dropped: list[str] = []
         self._dropped_count = 0
         if isinstance(http, UpstreamHttp):
-            http.traffic.on_dropped = self._on_dropped
+            http.traffic.on_dropped, http.traffic.on_untaken = self._on_dropped, self._on_untaken
 
     @property
     def received(self) -> int:
@@ -310,6 +310,11 @@ class Connector:
         if self._dropped_count <= _NOISE_KEPT:
             self._dropped.append(why)
             self._recorder.fact(EventKind.NOISE, dropped=why)
+
+    def _on_untaken(self, method: str, why: Fault) -> None:
+        self._recorder.fact(
+            EventKind.NOISE, untaken=method, because=self._recorder.redactor.text(why.message)[:_DETAIL]
+        )
 
     async def _explained(self, fault: Fault) -> Fault:
         """The fault of an opening, with what the transport knows about it."""

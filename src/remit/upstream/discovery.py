@@ -13,7 +13,8 @@ environment does. The events of a listing, as (kind, direction), LOCAL for what 
     remembered or pinned legacy
                 OPEN local, HANDSHAKE sent, HANDSHAKE received, HANDSHAKE sent, HANDSHAKE local, pages, CLOSE local
 
-NOISE (local) stands where a line on stdout was no message (the first five are kept), NOTIFICATION and MESSAGE where the
+NOISE (local) stands where a line on stdout was no message (the first five are kept) and where a server did not take a
+notification of ours, NOTIFICATION and MESSAGE where the
 server sent one. Nothing is recorded for a server whose references could not be resolved: nothing was opened.
 """
 

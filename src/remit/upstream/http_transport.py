@@ -109,7 +109,8 @@ class _Failed(Exception):
 class HttpTransport(httpx2.AsyncBaseTransport):
     """One connection pool with the policy above. `received` counts the body bytes of every answer.
 
-    `on_dropped` is told of each event that was too long and that nobody waits for; whoever wants to know sets it.
+    `on_dropped` is told of each event that was too long and that nobody waits for, `on_untaken` of each message of ours that
+    nobody waits for and that the server did not take; whoever wants to know sets them.
     `last` is the newest fault. Where answers come on one stream (legacy SSE, `one_stream`) requests are posted beside it, see
     remit.upstream.posting; `stream_fault` says why that stream ended.
     """
@@ -128,10 +129,11 @@ class HttpTransport(httpx2.AsyncBaseTransport):
         self.last: Fault | None = None
         self._stream_fault: Fault | None = None
         self._posts: Posts | None = None
-        self._asides = Asides(self._posted)
+        self._asides = Asides(self._posted, on_untaken=self._untaken)
         self.parking = Parking()
         self.event_room = _LEGACY_EVENT if one_stream else MAX_SSE_EVENT
         self.on_dropped: Callable[[str], None] = lambda _: None
+        self.on_untaken: Callable[[str, Fault], None] = lambda _method, _why: None
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request. Never raises for what the network or the server does."""
@@ -163,6 +165,9 @@ class HttpTransport(httpx2.AsyncBaseTransport):
         """Close the pool."""
         await self._asides.close()
         await self._pool.aclose()
+
+    def _untaken(self, method: str, why: Fault) -> None:
+        self.on_untaken(method, why)
 
     async def _posted(self, request: httpx2.Request) -> Fault | None:
         """Post a message whose answer is not read here. Why it was not taken, None where it was."""
@@ -242,7 +247,7 @@ class HttpTransport(httpx2.AsyncBaseTransport):
             raise _Failed(_protocol("the answer is compressed, although no compression was accepted"))
         if response.status < HTTPStatus.BAD_REQUEST and kind == "text/event-stream":
             if self._one_stream and request.method == "GET":
-                self._posts, self._stream_fault = Posts(self._posted), None
+                self._posts, self._stream_fault = Posts(self._posted, on_untaken=self._untaken), None
             posts = self._posts if request.method == "GET" else None
             stream = EventBody(self, response, answers_one=request.method == "POST", posts=posts)
             if post is not None:

@@ -46,10 +46,19 @@ class _Post:
 
 
 class Posts:
-    """The messages posted beside one stream. `send` posts one and gives why it was not taken, None where it was."""
+    """The messages posted beside one stream. `send` posts one and gives why it was not taken, None where it was.
 
-    def __init__(self, send: Callable[[httpx2.Request], Awaitable[Fault | None]]):
+    `on_untaken` is told of one that nobody waits for.
+    """
+
+    def __init__(
+        self,
+        send: Callable[[httpx2.Request], Awaitable[Fault | None]],
+        *,
+        on_untaken: Callable[[str, Fault], None] = lambda _method, _why: None,
+    ):
         self._send = send
+        self._on_untaken = on_untaken
         self._open: dict[int | str, _Post] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._failures: deque[tuple[_Post, Fault]] = deque()
@@ -145,7 +154,9 @@ class Posts:
             await asyncio.wait({cancelled.task}, timeout=_BEFORE_CANCEL_SECONDS)
         try:
             fault = await self._sent(post, request)
-            if fault is not None and post.what.number is not None:
+            if fault is not None and post.what.number is None:
+                self._on_untaken(post.what.method or "an answer", fault)
+            elif fault is not None:
                 await self._fail(post, fault)
         finally:
             if post.what.number is not None:
