@@ -9,6 +9,7 @@ from remit.core.acceptance import Acceptance
 from remit.core.addresses import address_of
 from remit.core.definition import Definition
 from remit.core.desired import Desired, LockUse
+from remit.core.diagnostics import Severity
 from remit.core.envelope import EnvelopePatch, Surface
 from remit.core.identity import HttpEndpoint, ProviderName
 from remit.core.live import Live, Skipped, SkipReason, Unreachable, UnreachableReason
@@ -484,3 +485,16 @@ def test_offline_a_new_endpoint_waits_as_nobody_has_seen_what_answers_there() ->
     wanted = desired(moved, assistant("ops", select("github", "search")))
     made = plan(wanted, state(A), NOBODY_ASKED, lock=LOCKED)
     assert [each.because for each in made.held] == [(HoldReason.ENDPOINT_UNLISTED,)]
+
+
+def test_an_alias_in_service_that_is_not_the_locks_is_told_and_stays() -> None:
+    known = recorded(KNOWN, OPS, attachment(KNOWN, "search", A, alias="in_service"))
+    lock = Lock(assistants={"ops": {"github": {"search": LockedTool(alias=ProviderName("reviewed"), definition=A)}}})
+    made = plan(
+        desired(GITHUB, assistant("ops", select("github", "search"))), known, {"github": listed(search=A)}, lock=lock
+    )
+    assert (made.operations, made.held) == ((), ())
+    assert [(each.code, each.severity, each.address) for each in made.problems] == [
+        ("alias-historic", Severity.NOTE, "assistant.ops/in_service"),
+        ("lock-alias-historic", Severity.NOTE, "assistant.ops/in_service"),
+    ]

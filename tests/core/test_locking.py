@@ -328,3 +328,12 @@ def test_an_alias_that_the_file_declares_otherwise_is_found() -> None:
 def test_two_entries_of_one_name_are_found() -> None:
     both = Lock(assistants={"ops": {"github": {"read": entry("Find"), "search": entry("find")}}})
     assert codes(BY_GLOB, both) == [("lock-alias", "assistant.ops/find")]
+
+
+def test_a_reserved_name_is_found_unless_it_was_attached_before_it_was_reserved() -> None:
+    reserving = replace(BY_NAME, reserved_names=frozenset({"house_name"}))
+    for name in ("House_Name", "web_search"):
+        lock = Lock(assistants={"ops": {"github": {"search": entry(name)}}})
+        assert codes(reserving, lock) == [("lock-alias", f"assistant.ops/{name}")]
+        attached = recorded(KNOWN, OPS, attachment(KNOWN, "search", A, alias=name))
+        assert check_lock(reserving, lock, attached) == ()

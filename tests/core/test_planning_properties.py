@@ -346,7 +346,10 @@ def test_the_generated_worlds_hold_everything_a_plan_can_hold() -> None:
 
     look()
     # Worlds with a lock are drawn in test_lock_properties.py.
-    locks = {HoldReason.NOT_IN_LOCK, HoldReason.UNLIKE_LOCK, DriftKind.CHANGED, "not-in-lock", "lock-missing"}
+    locks = {
+        *(HoldReason.NOT_IN_LOCK, HoldReason.UNLIKE_LOCK, DriftKind.CHANGED),
+        *("not-in-lock", "lock-missing", "lock-alias-historic"),
+    }
     # Moves, releases and bindings need entries and records of their own: test_moves.py, test_removals.py, test_binding.py.
     moves = {
         code

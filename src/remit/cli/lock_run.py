@@ -259,7 +259,7 @@ def _kept_tools(draft: LockDraft) -> Iterator[Diagnostic]:
 
 def _unlockable(draft: LockDraft) -> list[Diagnostic]:
     """What the plan finds of selections; what it finds of the old lock and of an apply is no matter here."""
-    beside = {"not-in-lock", "assistant-elsewhere", "alias-historic", *SAFEGUARD_CODES}
+    beside = {"not-in-lock", "assistant-elsewhere", "alias-historic", "lock-alias-historic", *SAFEGUARD_CODES}
     return [each for each in draft.plan.problems if each.code not in beside and each.severity is not Severity.NOTE]
 
 
@@ -324,7 +324,10 @@ def _differences(run: _Run) -> tuple[Diagnostic, ...]:
             hint="`remit lock` writes it; commit it then",
         )
         return (absent,)
-    return (*check_lock(run.session.desired, run.lock), *_missing_notes(run.lock, run.old.findings))
+    return (
+        *check_lock(run.session.desired, run.lock, run.session.recorded),
+        *_missing_notes(run.lock, run.old.findings),
+    )
 
 
 def _missing_notes(lock: Lock, noted: Mapping[tuple[str, str, str], tuple[str, ...]]) -> list[Diagnostic]:

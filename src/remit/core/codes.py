@@ -191,6 +191,11 @@ PLAN_CODES: Mapping[str, Explanation] = {
         "A shallow clone cannot tell whether what is checked out is older, so it is a warning only.",
         "fetch the whole history in the job that applies, such as `fetch-depth: 0`.",
     ),
+    "lock-alias-historic": Explanation(
+        "An attached tool has another alias than the lock gives it.",
+        "Aliases are durable, so the name that reviewers read in the lock is not the one that models call it by.",
+        "run `remit lock`, which writes the alias that is in service, or declare the other one under `aliases:`.",
+    ),
     "not-in-lock": Explanation(
         "A tool is attached and selected, and the lock does not have it.",
         "The lock is what reviewers approved. What was attached before stays in service, as only the file detaches.",

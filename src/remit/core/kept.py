@@ -313,6 +313,16 @@ def _remarks(context: AssistantContext, kept: Kept) -> Iterator[Diagnostic]:
     if remote_name in kept.selection.aliases:
         return
     address = attachment_address(context.name, recorded)
+    locked = context.locked(kept.view).get(remote_name)
+    if locked is not None and locked.alias != recorded:
+        yield Diagnostic(
+            code="lock-alias-historic",
+            severity=Severity.NOTE,
+            message=f"the lock calls it {locked.alias}; the alias stays {recorded}, as it was attached under it",
+            address=address,
+            source=kept.pattern.source,
+            hint="run `remit lock`, which writes the name that is in service",
+        )
     computed = kept.view.aliases.get(remote_name)
     if fold(recorded) in context.reserved:
         yield Diagnostic(

@@ -7,7 +7,7 @@ two tools of an assistant share a name. A change is told in the plan's own opera
 from collections.abc import Iterator, Mapping
 
 from remit.core.addresses import attachment_address, nearest, tool_address
-from remit.core.aliases import fold
+from remit.core.aliases import fold, folded_reserved
 from remit.core.changes import classes_of
 from remit.core.desired import Desired, DesiredServer, Selection
 from remit.core.diagnostics import Diagnostic, Source
@@ -16,6 +16,7 @@ from remit.core.identity import RemoteName, ServerId, canonical_id_of
 from remit.core.lock import Lock, LockedTool, LockKey
 from remit.core.operations import Attach, Detach, Origin, Reason, Refresh, RenameAlias, ToolOperation, ToolRef
 from remit.core.ports import DefinitionDiff
+from remit.core.recorded import Recorded
 from remit.core.risks import attach_risks, refresh_risks
 from remit.core.selector import Selector
 
@@ -135,9 +136,12 @@ def _server_patch(server: DesiredServer | None) -> EnvelopePatch:
 # --- does it fit the file ----------------------------------------------------------------------------------------------
 
 
-def check_lock(desired: Desired, lock: Lock) -> tuple[Diagnostic, ...]:
-    """Where a lock is not what `remit lock` would write, as far as the file alone can say."""
-    found = [*_missing(desired, lock), *_unselected(desired, lock)]
+def check_lock(desired: Desired, lock: Lock, recorded: Recorded | None = None) -> tuple[Diagnostic, ...]:
+    """Where a lock is not what `remit lock` would write, as far as the file alone can say.
+
+    What is `recorded`, if that is known, may have a name that was reserved later.
+    """
+    found = [*_missing(desired, lock), *_unselected(desired, lock), *_reserved(desired, lock, recorded or Recorded())]
     for assistant in desired.assistants:
         found += _names(assistant.name, lock)
         for selection in assistant.selections:
@@ -190,6 +194,19 @@ def _declared(assistant: str, selection: Selection, lock: Lock) -> Iterator[Diag
                 address=tool_address(selection.server, name),
                 source=alias.source,
                 hint="run `remit lock` and have its change reviewed",
+            )
+
+
+def _reserved(desired: Desired, lock: Lock, recorded: Recorded) -> Iterator[Diagnostic]:
+    reserved = folded_reserved(desired.reserved_names)
+    attached = {(each.assistant, each.provider_name) for each in recorded.attachments}
+    for assistant, server, name, tool in lock.tools():
+        if fold(tool.alias) in reserved and (assistant, tool.alias) not in attached:
+            yield Diagnostic(
+                code="lock-alias",
+                message=f"{tool.alias} for {tool_address(server, name)} is a reserved name of the platform",
+                address=attachment_address(assistant, tool.alias),
+                hint="run `remit lock`, which gives it another one, or declare a name under `aliases:`",
             )
 
 
