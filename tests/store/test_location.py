@@ -19,7 +19,7 @@ DEFAULT = Path("project/.remit/remit.db")
     ],
 )
 def test_a_sqlite_url_names_a_file_and_nothing_else_the_default(url: str | None, path: Path) -> None:
-    assert Location.parse(url, default=DEFAULT) == Location(path)
+    assert Location.parse(url, default=DEFAULT) == Location(path, embedded=path == DEFAULT)
 
 
 @pytest.mark.parametrize(
