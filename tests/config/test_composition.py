@@ -113,6 +113,7 @@ def test_a_second_file_of_the_command_line_is_as_if_included_wherever_it_lies(tm
         ("['../*.yaml']", ["mcp.yaml:3:11 include-outside"]),
         ("[linked.yaml]", ["mcp.yaml:3:11 include-outside"]),
         ("['link*.yaml']", ["mcp.yaml:3:11 include-outside"]),
+        ("['']", ["mcp.yaml:3:11 wrong-value"]),
         ("[mcp.d]", ["mcp.d config-unreadable"]),
         ('["a\\0b"]', ["mcp.yaml:3:11 include-outside", "mcp.yaml:3:11 unsafe-character"]),
         ("mcp.d", ["mcp.yaml:3:10 wrong-type"]),

@@ -172,6 +172,7 @@ def test_a_line_with_a_credential_and_another_mistake_shows_the_mistake_only() -
         server("command: [x]", "env: {PASSWORD: dummy: x}"),
         server(HTTP, 'headers: {Authorization: "dummy\\n"}'),
         server("url: https://me:dum/dummy'@x.example.com/mcp"),
+        server("command: [npx -y foo@1.0.0 --token dummy]"),
         server(HTTP, "mcpServers: {gh: {env: {X: dummy}}}"),
         "version: 1\nmcpServers: {gh: {env: {X: dummy}}}\n",
     ],

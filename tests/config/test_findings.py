@@ -56,6 +56,7 @@ BAD: dict[str, tuple[str, list[tuple[str, int, int]]]] = {
     "an unquoted placeholder": (server("command: [{python}, -m, x]"), [("wrong-type", 5, 17)]),
     "an empty command": (server("command: []"), [("empty-list", 5, 16)]),
     "an empty program": (server("command: ['']"), [("invalid-command", 5, 17)]),
+    "a whole command line": (server("command: [npx -y x@1.0.0]"), [("invalid-command", 5, 17)]),
     "another placeholder": (server("command: ['{node}']"), [("invalid-command", 5, 17)]),
     "an unknown surface": (server(STDIO, "envelope: {surface: lokced}"), [("wrong-value", 6, 27)]),
     "an unknown treatment of arguments": (server(STDIO, "envelope: {unknown_arguments: rejekt}"), [("wrong-value", 6, 37)]),

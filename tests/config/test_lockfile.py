@@ -174,8 +174,17 @@ def test_no_file_is_no_lock(tmp_path: Path) -> None:
 def test_a_link_that_leads_nowhere_is_a_lost_lock_and_not_none(tmp_path: Path) -> None:
     (tmp_path / "mcp.lock").symlink_to(tmp_path / "gone")
     found = read_lock(tmp_path / "mcp.lock", "mcp.lock", None)
-    assert found is not None
-    assert not isinstance(found, LockFile)
+    assert isinstance(found, tuple)
+    assert [(each.code, each.message, "remit init" in str(each.hint)) for each in found] == [
+        ("config-unreadable", "this link leads to a file that is not there: the lock is lost", False)
+    ]
+
+
+def test_a_lock_that_cannot_be_opened_is_not_answered_with_the_way_to_a_first_configuration(tmp_path: Path) -> None:
+    (tmp_path / "mcp.lock").symlink_to("mcp.lock")
+    found = read_lock(tmp_path / "mcp.lock", "mcp.lock", None)
+    assert isinstance(found, tuple)
+    assert [(each.code, "remit init" in str(each.hint)) for each in found] == [("config-unreadable", False)]
 
 
 @pytest.mark.parametrize(
@@ -191,7 +200,9 @@ def test_a_link_that_leads_nowhere_is_a_lost_lock_and_not_none(tmp_path: Path) -
         ('{\n "version": 1,\n "version": 1}', "lock-duplicate-key", 3),
         ("{\n<<<<<<< HEAD\n", "lock-conflict", 2),
         ("{\n=======\n", "lock-conflict", 2),
-        ('{"assistants": {}, "environment": null, "version": 2}', "lock-version", 1),
+        ('{"assistants": {}, "environment": null, "version": 0}', "lock-version", 1),
+        ('{"assistants": {}, "environment": null, "version": 2}', "lock-newer", 1),
+        ('{\n "other": [],\n "version": 3\n}', "lock-newer", 3),
         ('{"assistants": {}, "environment": null, "version": true}', "lock-version", 1),
         ('{"assistants": {}, "environment": "prod", "version": 1}', "lock-environment", 1),
         ('{"assistants": [], "environment": null, "version": 1}', "lock-entry", 1),

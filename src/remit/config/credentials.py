@@ -22,6 +22,7 @@ __all__ = [
     "credential_in_url",
     "is_secret_name",
     "is_showable",
+    "literal_beside",
     "literals_by_name",
     "looks_random",
     "mask_line",
@@ -176,12 +177,19 @@ def credential_in_text(text: str, *, hexadecimal: bool = True) -> str | None:
 def _given_away(part: str, *, hexadecimal: bool) -> str | None:
     if found := _shape_of(part):
         return found
-    named = next(iter(named_literals(part, _is_literal)), None)
-    name = named.name if named else next(names_in_json(part, _is_literal), None)
+    named = next(iter(named_literals(part, literal_beside)), None)
+    name = named.name if named else next(names_in_json(part, literal_beside), None)
     if name is not None:
         return f"a literal value for {name}"
     random = any(looks_random(word, hexadecimal=hexadecimal) for word in _unexplained_words(part))
     return "a long random text" if random else None
+
+
+def literal_beside(name: str, value: str) -> bool:
+    """Whether a value beside a name inside a text is a credential, by its first word, as prose may follow; NUL is a reference."""
+    words = value.replace("$$", "$").split()
+    told = "\0" not in value and bool(words) and is_secret_name(name)
+    return told and not _SHELL_VALUE.match(words[0]) and _stands_for_itself(words[0])
 
 
 def literals_by_name(text: str, judge: Judge, *, shell: bool = False) -> tuple[NamedLiteral, ...]:
@@ -219,7 +227,7 @@ def mask_line(line: str) -> str:
     line = _WORD.sub(lambda match: "*" * len(match.group()) if looks_random(match.group()) else match.group(), line)
     line = _DEFAULT.sub(_mask_judged, line)
     shown = _REFERENCE.sub(lambda each: "\0" * len(each.group()), line)
-    for each in reversed(named_literals(shown, lambda name, value: value[0] != "*" and _is_literal(name, value))):
+    for each in reversed(named_literals(shown, lambda name, value: value[0] != "*" and literal_beside(name, value))):
         line = line[: each.start] + "*" * (each.end - each.start) + line[each.end :]
     return _NAMED_VALUE.sub(_mask_named, _LISTED_FLAG.sub(_mask_judged, line))
 
@@ -283,13 +291,6 @@ def _stands_for_itself(text: str) -> bool:
         defaults = [each.default or "" for each in _references(text) if isinstance(each, EnvReference)]
         return any(not _HARMLESS.match(default) for default in defaults)
     return not _HARMLESS.match(_SCHEME.sub("", text).strip())
-
-
-def _is_literal(name: str, value: str) -> bool:
-    """Whether a value beside a name inside a text is a credential: by its first word, as prose may follow."""
-    words = value.replace("$$", "$").split()
-    told = "\0" not in value and bool(words) and is_secret_name(name)
-    return told and not _SHELL_VALUE.match(words[0]) and _stands_for_itself(words[0])
 
 
 _REFERENCE_FORM = re.compile(r"\$\$|\$\{(?:env|file):[^{}$]*\}")

@@ -169,6 +169,11 @@ _COMMANDS: Mapping[str, Explanation] = {
         "Whoever publishes the package decides what starts tomorrow, with the same secrets.",
         "Pin it: name@1.2.3, name==1.2.3, a commit, or an image digest.",
     ),
+    "command-line": Explanation(
+        "The program of an entry is a whole command line in one text.",
+        "No program is called so; a client that starts it splits the line, each in its own way.",
+        "Read the words that came out; in mcp.yaml each is an entry of `command`.",
+    ),
     "shell-wrapper": Explanation(
         "The command is a line for a shell.",
         "remit starts programs without one; profile files and quoting decide what a shell makes of the line.",

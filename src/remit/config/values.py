@@ -48,6 +48,15 @@ class Values:
             )
         elif not text.strip():
             self._add("invalid-command", node, "the program is empty", 'as in ["{python}", -m, my_server]')
+        elif re.search(r"\s-", text):
+            self._add(
+                "invalid-command",
+                node,
+                "the program holds a whole command line, and no program is called so",
+                "write each word as an entry of its own, as in [npx, -y, server@1.0.0]",
+            )
+            if credential_in_text(text, hexadecimal=False):
+                self.findings.hide(node.span)
         elif "{" in text and text != "{python}":
             self._add("invalid-command", node, "the only placeholder is {python}", None)
         elif not self._hidden(node):

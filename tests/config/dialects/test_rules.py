@@ -238,6 +238,84 @@ def test_what_is_not_the_secret_stays_readable(tmp_path: Path) -> None:
     assert server(found, "d").headers == {"Authorization": "Bearer ${env:D_TOKEN}"}
 
 
+KEPT = {
+    "a connection string": (
+        {"command": "pg-mcp", "args": ["postgresql://u:dummy-secret-1@h/db", "postgresql://u:dummy-secret-2@h/db"]},
+        ("pg-mcp", "postgresql://u:${env:A_URL_PASSWORD}@h/db", "postgresql://u:${env:A_URL_PASSWORD_2}@h/db"),
+    ),
+    "arguments without a name": (
+        {"command": "x", "args": ["ghp_dummysecret1dummysecret", "ghp_dummysecret2dummysecret"]},
+        ("x", "${env:A_ARGUMENT}", "${env:A_ARGUMENT_2}"),
+    ),
+    "a line for a shell": (
+        {"command": "sh", "args": ["-c", "GITHUB_TOKEN=dummy1 exec npx -y srv@1.0.0 --port 3"]},
+        ("sh", "-c", "GITHUB_TOKEN=${env:A_GITHUB_TOKEN} exec npx -y srv@1.0.0 --port 3"),
+    ),
+    "a shell's own variables": (
+        {"command": "sh", "args": ["-c", "TOKEN=$TOKEN KEY=$(cat /run/k) exec x"]},
+        ("sh", "-c", "TOKEN=$$TOKEN KEY=$$(cat /run/k) exec x"),
+    ),
+    "a whole line": (
+        {"command": "npx -y foo@1.0.0 --token dummy-secret", "args": ["--port", "3"]},
+        ("npx", "-y", "foo@1.0.0", "--token", "${env:A_TOKEN}", "--port", "3"),
+    ),
+    "spaces in a path": ({"command": "C:\\Program Files\\py.exe", "args": ["-v"]}, ("C:\\Program Files\\py.exe", "-v")),
+    "json": (
+        {"command": "x", "args": ['{"Authorization": "Bearer dummy-secret", "Notion-Version": "2022-06-28"}']},
+        ("x", '{"Authorization": "Bearer ${env:A_AUTHORIZATION}", "Notion-Version": "2022-06-28"}'),
+    ),
+    "a default": ({"command": "x", "args": ["--token=${TOKEN:-dummy-secret}"]}, ("x", "--token=${env:TOKEN}")),
+    "a harmless default": ({"command": "x", "args": ["--region=${REGION:-eu}"]}, ("x", "--region=${env:REGION:-eu}")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_no_more_of_a_command_is_taken_out_than_its_secret(tmp_path: Path, name: str) -> None:
+    entry, command = KEPT[name]
+    [found] = claude(tmp_path, a=entry).servers
+    assert found.command == command
+
+
+def test_a_reference_stays_one_where_its_default_was_a_secret(tmp_path: Path) -> None:
+    found = claude(
+        tmp_path,
+        a={"type": "http", "url": "https://a.example.com", "headers": {"Authorization": "Bearer ${TOKEN:-dummy1}"}},
+        b={"command": "x", "env": {"GITHUB_TOKEN": "${MINE:-dummy-secret-1}", "FOO": "${API_KEY:-YOUR_KEY}"}},
+    )
+    assert (server(found, "a").headers, server(found, "b").env) == (
+        {"Authorization": "Bearer ${env:TOKEN}"},
+        {"GITHUB_TOKEN": "${env:MINE}", "FOO": "${env:API_KEY}"},
+    )
+    assert findings(found) == [
+        ("warning inline-secret", 1, "a"),
+        ("warning inline-secret", 1, "b"),
+        ("warning placeholder-secret", 1, "b"),
+    ]
+
+
+def test_a_command_line_in_the_place_of_a_program_is_told(tmp_path: Path) -> None:
+    found = claude(tmp_path, a={"command": "npx -y foo"}, b={"command": "/opt/My App/bin/x --port 3"})
+    assert findings(found) == [
+        ("warning command-line", 1, "a"),
+        ("warning unpinned", 1, "a"),
+        ("error invalid-command", 1, "b"),
+    ]
+
+
+def test_json_is_no_placeholder_and_a_placeholder_within_it_is_one(tmp_path: Path) -> None:
+    found = claude(
+        tmp_path,
+        a={"command": "x", "env": {"CONFIG": '{"password": "dummy-secret"}'}},
+        b={"command": "y", "env": {"CONFIG": '{"password": "YOUR_KEY"}'}},
+        c={"command": "z", "env": {"TOKEN": "{secret}"}},
+    )
+    assert findings(found) == [
+        ("warning inline-secret", 1, "a"),
+        ("warning placeholder-secret", 1, "b"),
+        ("warning placeholder-secret", 1, "c"),
+    ]
+
+
 def test_two_servers_with_a_placeholder_wait_for_two_secrets(tmp_path: Path) -> None:
     found = claude(
         tmp_path,

@@ -7,9 +7,11 @@ comes to is normalising.py. A key that has no role is reported, never guessed at
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum, auto
 
-from remit.config.credentials import is_showable
+from remit.config.credentials import credential_in_text, is_showable
 from remit.config.dialects.model import Document, Draft, Form, Report, ReportFor, Timeout
 from remit.config.dialects.oauth import GRANT, fields_of, rest_of
+from remit.config.dialects.references import is_misplaced, reference_to
+from remit.config.dialects.scalars import broken, is_null, is_trap, quote, stand_in, texts_of
 from remit.config.nodes import Entry, Kind, ListNode, MapNode, Node, Scalar
 from remit.core.diagnostics import Severity
 from remit.core.identity import Transport
@@ -22,9 +24,7 @@ __all__ = [
     "entries_have",
     "fill",
     "has_table",
-    "stand_in",
     "table_at",
-    "texts_of",
 ]
 
 
@@ -98,7 +98,7 @@ def draft_of(entry: Entry, keys: Mapping[str, Role], document: Document, report:
     """The draft of one entry, or None, reported, where its name or its value can be nothing of the kind."""
     trap = is_trap(entry.key, document.form)
     if trap:
-        _quote(report, entry.key, "the name of a server")
+        quote(report, entry.key, "the name of a server")
     if not isinstance(entry.value, MapNode):
         report("wrong-type", entry.value, "an entry of the server table is a mapping", severity=Severity.ERROR)
         return None
@@ -152,37 +152,6 @@ def entries_have(keys: frozenset[str], *path: str) -> Callable[[Document], bool]
     return telling
 
 
-_WORDS_OF_1_1 = frozenset({"y", "yes", "n", "no", "on", "off"})
-
-
-def is_trap(node: Node, form: Form) -> bool:
-    """Whether a scalar is not the text it looks like: to YAML 1.1, which these tools use, `no` is false and `0755` is 493."""
-    if not isinstance(node, Scalar) or not node.plain:
-        return False
-    return node.kind is not Kind.TEXT or (form is Form.YAML and node.text.lower() in _WORDS_OF_1_1)
-
-
-def stand_in(like: Node, text: str) -> Scalar:
-    """A text that the source says in other words, at the place where it says it."""
-    return Scalar(like.file, like.start, like.end, text, False)
-
-
-def _quote(report: Report, node: Node, what: str) -> None:
-    hint = "write it in quotes: parsers of YAML and JSON read it as a number, as true or false, or as nothing"
-    report("not-a-string", node, f"{what} is no text", hint=hint, severity=Severity.ERROR)
-
-
-def texts_of(node: Node, form: Form, report: Report, what: str) -> list[Node] | None:
-    """The texts of a list; None, reported, where it is none or holds something else."""
-    if not isinstance(node, ListNode):
-        report("wrong-type", node, f"{what} is no list", severity=Severity.ERROR)
-        return None
-    wrong = [item for item in node.items if not isinstance(item, Scalar) or is_trap(item, form)]
-    for item in wrong:
-        _quote(report, item, f"an entry of {what}")
-    return None if wrong else list(node.items)
-
-
 # --- what each role does -------------------------------------------------------------------------------------------------
 
 
@@ -203,32 +172,33 @@ class _Filling:
                     _HANDLERS[role](self, inner)
         elif isinstance(value, ListNode):
             words = texts_of(value, self.form, self.report, "`command`")
-            self.draft.program[:0] = [_broken(value)] if words is None else words
+            self.draft.program[:0] = [broken(value)] if words is None else words
         else:
             self._text(value, "`command`", lambda node: self.draft.program.insert(0, node))
 
     def args(self, entry: Entry) -> None:
-        if not _is_null(entry.value):
+        if not is_null(entry.value):
             words = texts_of(entry.value, self.form, self.report, "`args`")
             # A wrong list was reported and must not leave a shorter command behind.
-            self.draft.program += [_broken(entry.value)] if words is None else words
+            self.draft.program += [broken(entry.value)] if words is None else words
 
     def _text(self, node: Node, what: str, take: Callable[[Scalar], None]) -> None:
         if isinstance(node, Scalar) and not is_trap(node, self.form):
             take(node)
         else:
-            _quote(self.report, node, what)
+            quote(self.report, node, what)
 
     def env(self, entry: Entry) -> None:
         if isinstance(entry.value, MapNode):
             for name, each in entry.value.entries.items():
-                self.variable(name, each.value)
+                if self._is_name(each.key):
+                    self.variable(name, each.value)
         else:
             self._wrong(entry, "no mapping")
 
     def variable(self, name: str, value: Node) -> None:
         """One variable: what is no text there becomes the text that it is written as."""
-        if isinstance(value, Scalar) and not _is_null(value):
+        if isinstance(value, Scalar) and not is_null(value):
             self.draft.env[name] = stand_in(value, value.text)
         else:
             shown = name if is_showable(name) else "a variable"
@@ -243,8 +213,12 @@ class _Filling:
             return
         for item in entry.value.items:
             name = item.scalar("name") if isinstance(item, MapNode) else item
-            if isinstance(name, Scalar):
-                self.draft.env[name.text] = stand_in(name, f"${{env:{name.text}}}")
+            if not isinstance(name, Scalar):
+                continue
+            if is_misplaced(name.text):
+                self.draft.misplaced.append(name)
+            else:
+                self.draft.env[name.text] = stand_in(name, reference_to(name.text))
 
     def env_file(self, entry: Entry) -> None:
         self._text(entry.value, "`envFile`", self.draft.env_files.append)
@@ -254,24 +228,33 @@ class _Filling:
             self._wrong(entry, "no mapping")
             return
         for name, each in entry.value.entries.items():
-            if isinstance(each.value, Scalar) and not _is_null(each.value):
+            if not self._is_name(each.key):
+                continue
+            if isinstance(each.value, Scalar) and not is_null(each.value):
                 self.draft.headers[name] = stand_in(each.value, each.value.text)
             else:
                 self._wrong(each, "no text")
 
+    def _is_name(self, key: Scalar) -> bool:
+        """Whether a key is a name, and no secret that somebody wrote in its place."""
+        if credential_in_text(key.text):
+            self.draft.misplaced.append(key)
+            return False
+        return True
+
     def _wrong(self, entry: Entry, what: str) -> None:
-        if _is_null(entry.value):
+        if is_null(entry.value):
             return
         shown = f"`{entry.key.text}`" if is_showable(entry.key.text) else "the value"
         self.report("wrong-type", entry.value, f"{shown} is {what}; it was left out", severity=Severity.ERROR)
 
     def header_variables(self, entry: Entry) -> None:
         for name, variable in entry.value.texts() if isinstance(entry.value, MapNode) else ():
-            self.draft.headers[name] = stand_in(variable, f"${{env:{variable.text}}}")
+            self.draft.headers[name] = stand_in(variable, reference_to(variable.text))
 
     def bearer_variable(self, entry: Entry) -> None:
         if isinstance(entry.value, Scalar):
-            self.draft.headers["Authorization"] = stand_in(entry.value, f"Bearer ${{env:{entry.value.text}}}")
+            self.draft.headers["Authorization"] = stand_in(entry.value, f"Bearer {reference_to(entry.value.text)}")
 
     def bearer(self, entry: Entry) -> None:
         if isinstance(entry.value, Scalar):
@@ -303,7 +286,7 @@ class _Filling:
         self.draft.transport = entry.value
 
     def cwd(self, entry: Entry) -> None:
-        if not _is_null(entry.value):
+        if not is_null(entry.value):
             self._text(entry.value, "`cwd`", self._take_cwd)
 
     def _take_cwd(self, node: Scalar) -> None:
@@ -329,11 +312,11 @@ class _Filling:
         return text == "true"
 
     def allow(self, entry: Entry) -> None:
-        if not _is_null(entry.value):
+        if not is_null(entry.value):
             self.draft.allow = texts_of(entry.value, self.form, self.report, f"`{entry.key.text}`") or None
 
     def deny(self, entry: Entry) -> None:
-        if not _is_null(entry.value):
+        if not is_null(entry.value):
             self.draft.deny += texts_of(entry.value, self.form, self.report, f"`{entry.key.text}`") or []
 
     def tool_switches(self, entry: Entry) -> None:
@@ -346,7 +329,7 @@ class _Filling:
             switch = node.flag("enabled") if node else None
             if switch is not None:
                 self._switch(each.key, on=switch)
-            if node and (text := node.text("description")):
+            if node and (text := node.text("description")) and self._is_name(each.key):
                 self.draft.notes[f"{tool}: description there"] = text
                 self.report("not-carried-over", each.key, "a description of its own for a tool: mcp.yaml has none",
                             severity=Severity.NOTE)  # fmt: skip
@@ -371,7 +354,7 @@ class _Filling:
         for item in node.items:
             if not isinstance(item, Scalar) or not item.text or item.text in names:
                 self.report("dropped-item", item, f"`{entry.key.text}`: an empty or repeated entry was dropped")
-            else:
+            elif self._is_name(item):
                 names[item.text] = None
         if not names:
             return
@@ -392,7 +375,7 @@ class _Filling:
             self.report("opened-to-all", entry.key, message)
 
     def namespace(self, entry: Entry) -> None:
-        if isinstance(entry.value, Scalar):
+        if isinstance(entry.value, Scalar) and self._is_name(entry.value):
             self.draft.namespace = entry.value.text
             message = f"`{entry.key.text}` is a second name there; it became the namespace if it can be one"
             self.report("second-name", entry.key, message, severity=Severity.NOTE)
@@ -431,7 +414,7 @@ class _Filling:
         self.draft.unknown.append((entry.key.text, entry.value))
 
     def timeout(self, entry: Entry, *, per_second: int, start: bool) -> None:
-        if _is_null(entry.value):
+        if is_null(entry.value):
             return
         unit = "seconds" if per_second == 1 else "milliseconds"
         limit = Timeout(value=entry.value, per_second=per_second, unit=unit)
@@ -439,15 +422,6 @@ class _Filling:
             self.draft.start_timeout = limit
         else:
             self.draft.timeout = limit
-
-
-def _is_null(node: Node) -> bool:
-    return isinstance(node, Scalar) and node.kind is Kind.NULL
-
-
-def _broken(node: Node) -> Node:
-    """Stands for a value that was reported: whoever finds it in a command drops the entry."""
-    return MapNode(node.file, node.start, node.end, {})
 
 
 _Handler = Callable[[_Filling, Entry], None]

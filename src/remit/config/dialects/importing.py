@@ -178,9 +178,12 @@ def _scrubbed(server: ImportedServer, literals: Literals) -> ImportedServer:
         url=clean(server.url) if server.url else None,
         env={name: clean(value) for name, value in server.env.items()},
         headers={name: clean(value) for name, value in server.headers.items()},
-        auth=server.auth and replace(server.auth, token_url=clean(server.auth.token_url)),
+        auth=server.auth
+        and replace(server.auth, token_url=clean(server.auth.token_url), client_id=clean(server.auth.client_id)),
         env_files=tuple(map(clean, server.env_files)),
         cwd=clean(server.cwd) if server.cwd else None,
+        include=server.include and tuple(each for each in server.include if clean(each) == each),
+        exclude=tuple(each for each in server.exclude if clean(each) == each),
         notes=tuple(map(clean, server.notes)),
     )
 

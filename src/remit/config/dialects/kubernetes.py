@@ -8,9 +8,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from remit.config.dialects.drafting import Role, fill, stand_in, table_at
+from remit.config.dialects.drafting import Role, fill, table_at
 from remit.config.dialects.model import Dialect, Document, Draft, Form, Report, ReportFor, Timeout
-from remit.config.dialects.references import variable_name
+from remit.config.dialects.references import is_misplaced, reference_to, variable_name
+from remit.config.dialects.scalars import stand_in
 from remit.config.nodes import ListNode, MapNode, Node, Scalar
 from remit.core.diagnostics import Severity
 from remit.core.identity import Transport
@@ -114,7 +115,8 @@ def _headers_from(node: MapNode) -> Iterator[tuple[str, Node]]:
         name, value, source = item.text("name"), item.node("value"), item.mapping("valueFrom")
         if name and source:
             words = (source.text("name") or source.text("valueRef") or "", source.text("key") or "")
-            yield name, stand_in(source, f"${{env:{variable_name(' '.join(words).strip())}}}")
+            misplaced = next((each for each in words if is_misplaced(each)), None)
+            yield name, stand_in(source, reference_to(misplaced or variable_name(" ".join(words).strip())))
         elif name and isinstance(value, Scalar):
             yield name, stand_in(value, value.text)
 

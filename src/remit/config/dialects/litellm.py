@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Mapping
 
 from remit.config.dialects.claude import COMMAND_KEYS
-from remit.config.dialects.drafting import Role, drafts_at, has_table, stand_in, table_at
+from remit.config.dialects.drafting import Role, drafts_at, has_table, table_at
 from remit.config.dialects.model import Dialect, Document, Draft, Form, Report, ReportFor
 from remit.config.dialects.oauth import GRANT
+from remit.config.dialects.scalars import stand_in
 from remit.config.nodes import MapNode, Scalar
 from remit.core.diagnostics import Severity
 from remit.core.identity import Transport

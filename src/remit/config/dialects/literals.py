@@ -5,8 +5,9 @@ the key (`SERVER_KEY`), the same for the same value. Gives no value back: whoeve
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from urllib.parse import urlsplit, urlunsplit
 
 from remit.config.credentials import (
@@ -17,40 +18,41 @@ from remit.config.credentials import (
     credential_in_url,
     is_secret_name,
     is_showable,
+    literal_beside,
+    literals_by_name,
 )
+from remit.config.dialects.packages import SHELL_FLAGS
+from remit.config.dialects.placeholders import is_placeholder
 from remit.config.dialects.references import variable_name
 from remit.config.nodes import ListNode, MapNode, Node, Scalar
 
-__all__ = ["Literals", "is_placeholder", "is_written_out", "leaves", "looks_secret"]
+__all__ = ["Literals", "is_written_out", "leaves", "looks_secret", "written_values"]
 
 _SCHEME = re.compile(
     r"(?P<scheme>(?:Bearer|Basic|Token|ApiKey|Digest)\s+)(?P<value>(?!.*\$\{)\S.{5,})\Z", re.IGNORECASE | re.DOTALL
 )
+_ANY_SCHEME = re.compile(r"(?:(?:Bearer|Basic|Token|ApiKey|Digest)\s+(?=\S))?", re.IGNORECASE)
 _ELSEWHERE = re.compile(r"\$|os\.environ/|\{env:|\{file:|\{\{|[a-z][a-z0-9-]*://[^?@]*\Z")
-_NAMED = re.compile(r"(?P<name>-{0,2}[A-Za-z][\w.-]*=)(?P<value>.+)\Z", re.DOTALL)
-_HEADER = re.compile(
-    r"(?P<name>[A-Za-z][A-Za-z0-9-]*:\s*(?:(?:Bearer|Basic|Token)\s+)?)(?P<value>\S.*)\Z", re.IGNORECASE
-)
-_PLACEHOLDER = re.compile(
-    r"<[^<>]*>|\{[^{}]*\}|\[[^\[\]]*\]|\.{3,}|\*{3,}|[xX]{3,}.*|.*\b(?:your|my)[-_ ].*|.*(?:change[-_ ]?me|replace[-_ ]?(?:me|with)|"
-    r"placeholder|goes[-_ ]here|insert[-_ ]).*|.*[-_](?:here|xxx+)",
-    re.IGNORECASE,
-)
+_FLAG = re.compile(r"--?(?P<name>[A-Za-z][\w-]*)\Z")
+_NAMED = re.compile(r"-{0,2}(?P<name>[A-Za-z_][\w.-]*)=(?=[^=\s])")
+_USER = re.compile(r"https?://(?P<user>[^/?#@:\s]*)@(?!\S*@)", re.IGNORECASE)
 _KEY = re.compile(r"(?:\A|[_-])(?:KEY|AUTH|PASS|PIN|CREDS?)\Z|[a-z](?:Key|Auth|Pass)\Z", re.IGNORECASE)
 _TOKEN = re.compile(r"(?=.*[0-9])[A-Za-z0-9_+/=.-]{8,}")
 _NO_TOKEN = re.compile(r"(?:\.{0,2}/|~|[0-9.]+\Z)")
+_DEFAULT = re.compile(r"\$\{env:(?P<name>[A-Za-z_]\w*):-(?P<default>[^{}$]+)\}")
 _SHORTEST = 8
 """A shorter value is not searched for elsewhere: it would hit words."""
-
-
-def is_placeholder(text: str) -> bool:
-    """Whether a text stands where a secret belongs and is none: `YOUR_KEY`, `{secret}`, `<token>`, `xxx-your-token`."""
-    return bool(_PLACEHOLDER.fullmatch(_SCHEME.sub(r"\g<value>", text).strip()))
 
 
 def looks_secret(name: str, text: str) -> bool:
     """Whether a text under a key or by itself is a credential; `Bearer` before it gives one away under any key."""
     return bool(_secret_value(name, text) or credential_in_url(text) or _SCHEME.match(text))
+
+
+def written_values(text: str) -> list[str]:
+    """The credentials inside a text by the names beside them, or the whole text: what somebody wrote where a secret belongs."""
+    found = literals_by_name(text, _beside)
+    return [text[each.start : each.end] for each in found] or [text]
 
 
 def _secret_value(name: str, text: str) -> bool:
@@ -59,6 +61,13 @@ def _secret_value(name: str, text: str) -> bool:
     if credential_in_env(name, text) or ("$${" in text and is_secret_name(name)):
         return True
     return bool(_KEY.search(name) and _TOKEN.fullmatch(text) and not _NO_TOKEN.match(text))
+
+
+def _beside(name: str, value: str) -> bool:
+    """The same for a value beside a name inside a text, where a reference is NUL."""
+    return literal_beside(name, value) or (
+        "\0" not in value and not is_secret_name(name) and _secret_value(name, value)
+    )
 
 
 @dataclass(slots=True)
@@ -88,10 +97,13 @@ class Literals:
 
     def own(self, value: str, name: str) -> str:
         """A reference for a value that the source itself reaches under a name, unless that is another value's by now."""
-        value = value.strip()
+        self.note(value.strip(), name)
+        return self.replace(value, name)
+
+    def note(self, value: str, name: str) -> None:
+        """Remember a value that was found beside a variable of the source, so that no copy of it stays anywhere."""
         if value not in self._names and name not in self.variables:
             self._names[value] = name
-        return self.replace(value, name)
 
     def scrubbed(self, text: str) -> str:
         """The text without any value that was found to be a credential elsewhere: copied once is copied twice."""
@@ -101,58 +113,139 @@ class Literals:
                     text = text.replace(spelling, f"${{env:{name}}}")
         return text
 
+    # --- values by their places -----------------------------------------------------------------------------------------
+
     def variable(self, server: str, name: str, text: str) -> str | None:
         """An `env` value without its credential, or None where it has none."""
-        scheme = _SCHEME.match(text)
-        if scheme and not credential_in_env(name, scheme["value"]):
-            return scheme["scheme"] + self.replace(scheme["value"], server, name)
-        return self.replace(text, server, name) if scheme or _secret_value(name, text) else None
+        if not _SCHEME.match(text) and not _secret_value(name, text):
+            return None
+        return self._without(text, (server, name), lambda each: not _secret_value(name, each), told=_tells(name, text))
 
     def header(self, server: str, name: str, text: str) -> str | None:
         """A header's value without its credential, or None where it has none; `Bearer` stays."""
+        if not _SCHEME.match(text) and not credential_in_header(name, text) and not _secret_value(name, text):
+            return None
         words = (server, "TOKEN" if name.lower() == "authorization" else name)
-        if scheme := _SCHEME.match(text):
-            return scheme["scheme"] + self.replace(scheme["value"], *words)
-        return self.replace(text, *words) if credential_in_header(name, text) or _secret_value(name, text) else None
+        return self._without(text, words, lambda each: not credential_in_header(name, each), told=_tells(name, text))
 
     def argument(self, server: str, arguments: Sequence[str], index: int) -> str | None:
         """One argument without its credential, or None where it has none."""
-        text = arguments[index]
-        before = arguments[index - 1] if index else ""
-        if not credential_in_argument(arguments, index) and not _SCHEME.match(_HEADER.sub(r"\g<value>", text)):
+        text, before = arguments[index], arguments[index - 1] if index else ""
+        flag = _FLAG.match(before)
+        named = flag["name"] if flag and not text.startswith("-") else ""
+        if not self._is_credential(arguments, index) and not _secret_value(named, text):
             return None
-        for attempt in self._attempts(server, text, before):
-            if not credential_in_argument([*arguments[:index], attempt], index):
-                return attempt
-        return self.replace(text, server, before.lstrip("-") or "ARGUMENT")
+        words = (server, flag["name"] if flag and before not in SHELL_FLAGS else "ARGUMENT")
+        return self._without(
+            text,
+            words,
+            lambda each: not self._is_credential([*arguments[:index], each], index),
+            told=bool(named) and _tells(named, text),
+            shell=before in SHELL_FLAGS,
+        )
 
-    def _attempts(self, server: str, text: str, before: str) -> Iterable[str]:
-        """Ways to take out less than the whole argument, the most specific first."""
-        if match := _NAMED.match(text):
-            yield match["name"] + self.replace(match["value"], server, match["name"].strip("-="))
-        if "://" in text and (url := self.url(server, text)):
+    def _is_credential(self, arguments: Sequence[str], index: int) -> bool:
+        text = arguments[index]
+        tokens = "://" in text and any(_is_token(each["user"]) for each in _USER.finditer(text))
+        named = literals_by_name(text, _beside)
+        return bool(credential_in_argument(arguments, index) or _SCHEME.match(text) or tokens or named)
+
+    def _without(
+        self, text: str, words: tuple[str, str], clean: Callable[[str], bool], *, told: bool, shell: bool = False
+    ) -> str:
+        """The text without its credential: the first attempt that takes enough, else nothing of it stays.
+
+        `told` is whether the whole value is one by its name: then a reference in it excuses nothing that stands beside.
+        """
+        for everything in (False, True):
+            kept = self._undefaulted(text, everything=everything)
+            if kept != text and clean(kept):
+                return kept
+        if told:
+            scheme = _ANY_SCHEME.match(text)
+            start = scheme.end() if scheme else 0
+            return text[:start] + self.replace(text[start:], *words)
+        text = self._undefaulted(text, everything=False)
+        attempts = self._attempts(text, words, shell=shell)
+        return next((each for each in attempts if clean(each)), None) or self.replace(text, *words)
+
+    def _undefaulted(self, text: str, *, everything: bool) -> str:
+        """The text with its references, and without the defaults that are credentials; or without any that says something."""
+
+        def bare(match: re.Match[str]) -> str:
+            name, default = match["name"], match["default"]
+            told = credential_in_env("TOKEN" if everything else name, default)
+            if not told:
+                return match.group()
+            self.note(default, name)
+            return f"${{env:{name}}}"
+
+        return _DEFAULT.sub(bare, text)
+
+    def _attempts(self, text: str, words: tuple[str, str], *, shell: bool) -> Iterator[str]:
+        """Ways to take out less than the whole text, the most specific first."""
+        named = _NAMED.match(text)
+        if named and not shell:
+            name, value = named["name"], text[named.end() :]
+            if _tells(name, value):
+                yield named.group() + self.replace(value, words[0], name)
+            elif "://" in value and (url := self.url(words[0], value)):
+                yield named.group() + url
+        found = literals_by_name(text, _beside, shell=shell)
+        if found:
+            kept = text
+            for each in reversed(found):
+                kept = (
+                    kept[: each.start]
+                    + self.replace(text[each.start : each.end], words[0], each.name)
+                    + kept[each.end :]
+                )
+            yield kept
+        if "://" in text and (url := self.url(words[0], text)):
             yield url
-        if (match := _HEADER.match(text)) and "://" not in text:
-            yield match["name"] + self.replace(match["value"], server, match["name"].split(":")[0])
+        if named and not shell:
+            yield named.group() + self.replace(text[named.end() :], words[0], named["name"])
         if scheme := _SCHEME.match(text):
-            yield scheme["scheme"] + self.replace(scheme["value"], server, before.lstrip("-"))
+            yield scheme["scheme"] + self.replace(scheme["value"], *words)
+
+    # --- URLs -----------------------------------------------------------------------------------------------------------
 
     def url(self, server: str, text: str) -> str | None:
-        """A URL with each path segment and query value that is a credential replaced, or None where there is none."""
-        if not credential_in_url(text):
+        """A URL with the password, each path segment and query value that is a credential replaced, or None without any."""
+        text = self._undefaulted(text, everything=False)
+        users = [each["user"] for each in _USER.finditer(text)]
+        if not credential_in_url(text) and not any(map(_is_token, users)):
             return None
         try:
             parts = urlsplit(text)
         except ValueError:
             return self.replace(text, server, "URL")
-        path = "/".join(self._segment(server, segment) for segment in parts.path.split("/"))
-        query = "&".join(self._pair(server, pair) for pair in parts.query.split("&"))
-        # A fragment is never sent, and what stands before an @ is the caller's to move into a header.
-        found = urlunsplit(parts._replace(path=path, query=query, fragment=""))
-        return found if not credential_in_url(_without_user(found)) else self.replace(text, server, "URL")
+        # A fragment is never sent.
+        path, query = (
+            self._path(server, parts.path),
+            "&".join(self._pair(server, each) for each in parts.query.split("&")),
+        )
+        found = urlunsplit(
+            parts._replace(netloc=self._authority(server, parts.netloc), path=path, query=query, fragment="")
+        )
+        return found if not credential_in_url(found) else self.replace(text, server, "URL")
 
-    def _segment(self, server: str, segment: str) -> str:
-        return self.replace(segment, server, "URL_SECRET") if credential_in_text(segment) else segment
+    def _authority(self, server: str, authority: str) -> str:
+        user, at, host = authority.rpartition("@")
+        if not at or "@" in user:
+            return authority
+        name, colon, password = user.partition(":")
+        if not colon:
+            return f"{self.replace(user, server, 'URL_USER')}@{host}" if _is_token(user) else authority
+        literal = credential_in_text(f"x://{user}@x")
+        return f"{name}:{self.replace(password, server, 'URL_PASSWORD')}@{host}" if literal else authority
+
+    def _path(self, server: str, path: str) -> str:
+        segments = ["", *path.split("/")]
+        return "/".join(
+            self.replace(segment, server, "URL_SECRET") if _is_secret_segment(before, segment) else segment
+            for before, segment in pairwise(segments)
+        )
 
     def _pair(self, server: str, pair: str) -> str:
         name, equals, value = pair.partition("=")
@@ -167,14 +260,32 @@ class Literals:
         return candidate
 
 
-def _without_user(url: str) -> str:
-    return re.sub(r"(?<=://)[^/?#]*@", "", url)
+def _tells(name: str, text: str) -> bool:
+    """Whether the name alone makes the value a credential."""
+    return (
+        bool(_secret_value(name, text))
+        and not credential_in_text(name)
+        and (is_secret_name(name) or bool(_KEY.search(name)))
+    )
 
 
-def _joined(wanted: Iterable[str]) -> str:
-    """`SERVER_KEY`, or `KEY` where it begins with the server's name already."""
+def _is_secret_segment(before: str, segment: str) -> bool:
+    """Whether a part of a path is a credential, by itself or by the part before it: `/token/...`."""
+    told = not credential_in_text(before) and credential_in_url(f"x://x/{before}/{segment}")
+    return bool(told or credential_in_text(segment))
+
+
+def _is_token(user: str) -> bool:
+    """Whether the user of a URL is no person's name: a password stands behind it, or it is one."""
+    return "\0" not in user and "${" not in user and bool(re.search(r"[0-9]|.{12}", user)) and ":" not in user
+
+
+def _joined(wanted: Sequence[str]) -> str:
+    """`SERVER_KEY`, or `KEY` where it begins with the server's name already; a word that is a credential itself is left out."""
     words = [
-        re.sub(r"[^A-Z0-9]+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", each).upper()).strip("_") for each in wanted
+        re.sub(r"[^A-Z0-9]+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", each).upper()).strip("_")
+        for each in wanted
+        if not looks_secret("", each)
     ]
     words = [word for word in words if word]
     if len(words) > 1 and (words[1] == words[0] or words[1].startswith(f"{words[0]}_")):

@@ -78,7 +78,7 @@ class ClientCredentials:
 class Draft:
     """One server as its source has it. Lists are filled by the dialect; a `None` was not given.
 
-    `oauth` holds the fields of an OAuth client under the names of mcp.yaml, and `grant`; `oauth_place` is where they stand.
+    `misplaced` are values that stand where the name of a variable or header belongs. `oauth` holds the fields of an OAuth client under the names of mcp.yaml, and `grant`; `oauth_place` is where they stand.
     """
 
     name: Scalar
@@ -103,6 +103,7 @@ class Draft:
     notes: dict[str, str] = field(default_factory=dict[str, str])
     inputs: Mapping[str, MapNode] | None = None
     unknown: list[tuple[str, Node]] = field(default_factory=list[tuple[str, Node]])
+    misplaced: list[Scalar] = field(default_factory=list[Scalar])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,16 +12,17 @@ from remit.config.credentials import (
     credential_in_text,
     is_secret_name,
     is_showable,
-    looks_random,
     secret_field_literal,
 )
-from remit.config.dialects.drafting import stand_in
-from remit.config.dialects.literals import Literals, is_placeholder, is_written_out, leaves, looks_secret
-from remit.config.dialects.model import ClientCredentials, Dialect, Draft, ImportedServer, Report, Timeout
+from remit.config.dialects.literals import Literals, is_written_out, leaves, looks_secret
+from remit.config.dialects.model import ClientCredentials, Dialect, Draft, ImportedServer, Report
 from remit.config.dialects.oauth import client_of
-from remit.config.dialects.packages import Bridge, bridge_of, package_of, program_of
+from remit.config.dialects.packages import Bridge, bridge_of, package_of, program_of, words_of_line
 from remit.config.dialects.references import Translation
-from remit.config.layout import MAX_SECONDS, NAME_PATTERN
+from remit.config.dialects.scalars import stand_in
+from remit.config.dialects.selecting import seconds_of, selection_of
+from remit.config.dialects.written_out import tell_written
+from remit.config.layout import NAME_PATTERN
 from remit.config.nodes import Kind, MapNode, Node, Scalar
 from remit.core.diagnostics import Severity
 from remit.core.identity import Transport
@@ -42,9 +43,7 @@ _RESERVED_HEADERS = frozenset(
 )
 _MACHINE = re.compile(r"(?:/home/[^/\s]+|/Users/[^/\s]+|/root|[A-Za-z]:\\Users\\[^\\\s]+)(?:[/\\]|\Z)")
 _LOOPBACK = re.compile(r"http://(?:localhost|127(?:\.[0-9]+){3}|\[::1\])(?=[:/?#]|\Z)", re.IGNORECASE)
-_GLOB = frozenset("*?[")
-_LEAST_MILLISECONDS = 1000
-"""A limit below a second is one in seconds that somebody wrote where milliseconds belong."""
+_SCHEME_ALONE = re.compile(r"Bearer|Basic|Token|ApiKey|Digest", re.IGNORECASE)
 
 
 def slug_of(declared: str) -> str:
@@ -70,6 +69,8 @@ class _Normalising:
     def __post_init__(self) -> None:
         self.translation = Translation(
             report=self.report,
+            literal=lambda value, suggested: self.literals.replace(value, self.draft.name.text, suggested),
+            noted=self.literals.note,
             inputs=self.draft.inputs,
             bare_variables=self.dialect.bare_variables,
             plain=self.literals.plain,
@@ -90,11 +91,12 @@ class _Normalising:
 
     def _name(self) -> str | None:
         declared = self.draft.name.text
-        if re.fullmatch(NAME_PATTERN, declared) and not looks_random(declared):
-            return declared
         slug = slug_of(declared)
-        if slug and slug[0] != "-" and len(slug) <= 64 and not looks_secret("", declared):
-            return slug
+        if not looks_secret("", declared):
+            if re.fullmatch(NAME_PATTERN, declared):
+                return declared
+            if slug and slug[0] != "-" and len(slug) <= 64:
+                return slug
         hint = "rename it there: letters, digits, space and . _ - are allowed, at most 64"
         message = "the name of the server cannot become one of mcp.yaml"
         self.report("invalid-name", self.draft.name, message, hint=hint, severity=Severity.ERROR)
@@ -139,19 +141,15 @@ class _Normalising:
                 if told and looks_secret(key, leaf.text):
                     self.literals.replace(leaf.text, self.draft.name.text, key)
                     self._found(leaf, path, leaf.text, "it was not copied")
+        for node in self.draft.misplaced:
+            self.literals.replace(node.text, self.draft.name.text)
+            self._found(node, "a secret where a name belongs", node.text, "it was not copied")
 
     def _error(self, code: str, node: Node, message: str) -> None:
         self.report(code, node, message, hint="mend the entry there, then import again", severity=Severity.ERROR)
 
     def _found(self, node: Node, label: str, text: str, outcome: str) -> None:
-        """Report a credential, or what stands where one belongs."""
-        if not text.strip():
-            self.report("empty-secret", node, f"{label}: a secret belongs here and nothing is given; {outcome}")
-        elif is_placeholder(text):
-            self.report("placeholder-secret", node, f"{label}: this is the placeholder of a secret; {outcome}")
-        else:
-            self.report("inline-secret", node, f"{label}: this looks like a credential; {outcome}",
-                        hint="set it outside of every file, and change it: it was written down")  # fmt: skip
+        tell_written(self.report, node, label, text, outcome)
 
     # --- values ---------------------------------------------------------------------------------------------------------
 
@@ -182,7 +180,7 @@ class _Normalising:
 
     def _headers(self) -> dict[str, str]:
         return {
-            name: self._header(name, self._text(node, f"headers.{name}", suggested=name), node)
+            name: self._header(name, self._text(node, _header_label(name), suggested=_header_word(name)), node)
             for name, node in self.draft.headers.items()
             if self._sendable(name, node)
         }
@@ -196,10 +194,10 @@ class _Normalising:
 
     def _header(self, name: str, text: str, node: Node) -> str:
         text = text.strip()
-        label = f"headers.{name}" if is_showable(name) else "headers"
-        server = self.draft.name.text
-        if not text and is_secret_name(name):
-            replaced = self.literals.replace("", server, "TOKEN" if name.lower() == "authorization" else name)
+        label, server = _header_label(name), self.draft.name.text
+        if (not text or _SCHEME_ALONE.fullmatch(text)) and is_secret_name(name):
+            replaced = f"{text} {self.literals.replace('', server, _header_word(name))}".strip()
+            text = ""
         elif (without := self.literals.header(server, name, text)) is None:
             return text
         else:
@@ -210,7 +208,7 @@ class _Normalising:
     # --- stdio ----------------------------------------------------------------------------------------------------------
 
     def _stdio(self, name: str) -> ImportedServer | None:
-        nodes = self.draft.program
+        nodes = self.draft.program = self._program()
         words = [self._text(node, _argument_label(index), suggested="ARGUMENT") for index, node in enumerate(nodes)]
         command = tuple(self._argument(words, index, nodes[index]) for index in range(len(words)))
         program, wrapper = program_of(command)
@@ -228,12 +226,23 @@ class _Normalising:
         self._env_file_of(command)
         return self._finished(name, transport=Transport.STDIO, command=command, program=program, env=env)
 
+    def _program(self) -> list[Node]:
+        """The words of the command; a whole line in the place of the program is taken apart, as it could not start."""
+        first = self.draft.program[0]
+        words = words_of_line(first.text) if isinstance(first, Scalar) else None
+        if words is None:
+            return self.draft.program
+        message = "the program is a whole command line; it was taken apart into its words"
+        self.report(
+            "command-line", first, message, hint="read `command`: quotes and spaces mean what they mean to a shell"
+        )
+        return [*(stand_in(first, word) for word in words), *self.draft.program[1:]]
+
     def _argument(self, words: list[str], index: int, node: Node) -> str:
         replaced = self.literals.argument(self.draft.name.text, words, index) if index else None
         if replaced is None:
             return words[index]
-        value = words[index].partition("=")[2] or words[index]
-        self._found(node, _argument_label(index), value, f"{_named(replaced)} stands in its place")
+        self._found(node, _argument_label(index), words[index], f"{_named(replaced)} stands in its place")
         return replaced
 
     def _unpinned(self, source: str) -> None:
@@ -301,7 +310,7 @@ class _Normalising:
         headers: dict[str, str],
         auth: ClientCredentials | None = None,
     ) -> ImportedServer | None:
-        url = self._without_user(url.strip(), node, headers)
+        url = self._without_fragment(self._without_user(url.strip(), node, headers), node)
         if without := self.literals.url(self.draft.name.text, url):
             self._found(node, "url", "-", f"{_named(without)} stands in its place")
             url = without
@@ -355,6 +364,17 @@ class _Normalising:
             self.report("transport-inferred", node, message, hint=hint, severity=Severity.NOTE)
         return transport
 
+    def _without_fragment(self, url: str, node: Node) -> str:
+        """The URL as it would be sent."""
+        sent, _, fragment = url.partition("#")
+        if looks_secret("", fragment):
+            self.literals.replace(fragment, self.draft.name.text, "URL")
+            self._found(node, "url", fragment, "it was not copied, as nothing behind # is ever sent")
+        elif fragment:
+            message = "url: nothing behind # is ever sent; it was left out"
+            self.report("not-carried-over", node, message, severity=Severity.NOTE)
+        return sent
+
     def _without_user(self, url: str, node: Node, headers: dict[str, str]) -> str:
         """The URL without `user:password@`, which becomes the header that a client would make of it."""
         found = re.match(r"(?P<scheme>[A-Za-z]+://)(?P<user>[^/?#@]*)@(?P<rest>.*)\Z", url, re.DOTALL)
@@ -382,7 +402,7 @@ class _Normalising:
         auth: ClientCredentials | None = None,
     ) -> ImportedServer:
         draft = self.draft
-        include, exclude = self._selection()
+        include, exclude = selection_of(draft, self.literals, self.report)
         return ImportedServer(
             name=name,
             declared=draft.name.text,
@@ -399,57 +419,21 @@ class _Normalising:
             env_files=self._env_files(),
             cwd=self._text(draft.cwd, "cwd", suggested="FOLDER") if draft.cwd and command else None,
             enabled=draft.enabled,
-            timeout_seconds=self._seconds(draft.timeout),
-            start_timeout_seconds=self._seconds(draft.start_timeout),
+            timeout_seconds=seconds_of(draft.timeout, self.report),
+            start_timeout_seconds=seconds_of(draft.start_timeout, self.report),
             include=include,
             exclude=exclude,
             notes=tuple(self._notes()),
         )
 
-    def _selection(self) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
-        """What is selected by exact name, and what is taken out; what is on both lists is out."""
-        exclude = self._tools(self.draft.deny)
-        if self.draft.allow is None:
-            if exclude:
-                message = f"tools are excluded there ({len(exclude)}), and none is selected: nothing is attached"
-                hint = "select what you want under `assistants`; the exclusions stand in a comment"
-                self.report("deny-without-allow", self.draft.deny[0], message, hint=hint, severity=Severity.NOTE)
-            return None, exclude
-        return tuple(tool for tool in self._tools(self.draft.allow) if tool not in exclude), exclude
-
-    def _tools(self, nodes: list[Node]) -> tuple[str, ...]:
-        found: dict[str, None] = {}
-        for node in nodes:
-            text = node.text if isinstance(node, Scalar) else ""
-            if not text or text in found:
-                self.report("dropped-item", node, "a list of tools: an empty or repeated entry was dropped")
-            elif not _GLOB.isdisjoint(text):
-                message = "a list of tools: a pattern was left out, as it also means tools that do not exist yet"
-                self.report("glob-in-list", node, message, hint="name the tools, or write the pattern yourself")
-            else:
-                found[text] = None
-        return tuple(found)
-
-    def _seconds(self, limit: Timeout | None) -> float | None:
-        if limit is None:
-            return None
-        number = limit.value.number if isinstance(limit.value, Scalar) else None
-        if number is None:
-            message = f"the timeout is no number of {limit.unit}; remit's own default holds"
-            self._error("not-a-number", limit.value, message)
-            return None
-        seconds = number / limit.per_second
-        if not 0 < seconds <= MAX_SECONDS or (limit.per_second > 1 and number < _LEAST_MILLISECONDS):
-            message = f"the timeout of {number:g} {limit.unit} was left out; remit's own default holds"
-            hint = f"seconds above 0 and at most {MAX_SECONDS}; this client counts in {limit.unit}"
-            self.report("out-of-range", limit.value, message, hint=hint)
-            return None
-        return seconds
-
     def _env_files(self) -> tuple[str, ...]:
         found: list[str] = []
         for node in self.draft.env_files:
-            found.append(self._text(node, "env file", suggested="ENV_FILE"))
+            text = self._text(node, "env file", suggested="ENV_FILE")
+            if looks_secret("", text):
+                self._found(node, "env file", text, "it was not copied")
+                text = self.literals.replace(text, self.draft.name.text, "ENV_FILE")
+            found.append(text)
             message = "variables come from a file there, which was not read"
             hint = 'name each of them under `env`, as in NAME: "${env:NAME}", and set them outside of the file'
             self.report("env-file", node, message, hint=hint)
@@ -471,6 +455,14 @@ class _Normalising:
                     "machine-path", node, message, hint="use a path below the folder of mcp.yaml, or a variable"
                 )
                 return
+
+
+def _header_label(name: str) -> str:
+    return f"headers.{name}" if is_showable(name) else "headers"
+
+
+def _header_word(name: str) -> str:
+    return "TOKEN" if name.lower() == "authorization" else name
 
 
 def _argument_label(index: int) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath, PureWindowsPath
 
-__all__ = ["Bridge", "Package", "bridge_of", "package_of", "program_of"]
+__all__ = ["SHELL_FLAGS", "Bridge", "Package", "bridge_of", "package_of", "program_of", "words_of_line"]
 
 _VALUED: Mapping[str, frozenset[str]] = {
     "npx": frozenset({"--registry", "--cache", "--userconfig", "--node-options", "-c", "--call", "--prefix"}),
@@ -45,7 +45,12 @@ _COMMIT = re.compile(r".*@[0-9a-f]{40}(?:#.*)?\Z")
 _IMAGE = re.compile(r".+(?:@sha256:[0-9a-f]{64}|:v?[0-9]+\.[0-9]+[0-9A-Za-z._-]*)\Z")
 _LOCAL = re.compile(r"(?:\.{0,2}/|~|[A-Za-z]:\\|file:|\.)")
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "cmd", "powershell", "pwsh"})
-_SHELL_FLAGS = frozenset({"-c", "-lc", "-ic", "-lic", "/c", "/C", "-Command", "-command"})
+SHELL_FLAGS = frozenset({"-c", "-lc", "-ic", "-lic", "/c", "/C", "-Command", "-command"})
+"""What stands before a line for a shell."""
+
+_STARTERS = (
+    _SHELLS | {called[0] for called in _RUNNERS} | {"node", "python", "python3", "deno", "java", "dotnet", "go", "ruby"}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +77,7 @@ class Bridge:
 def program_of(command: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
     """The command behind a wrapper, and what kind of wrapper that is: `shell`, `secrets` (op run, doppler run) or None."""
     name = _name(command[0])
-    if name in _SHELLS and len(command) > 2 and command[1] in _SHELL_FLAGS:
+    if name in _SHELLS and len(command) > 2 and command[1] in SHELL_FLAGS:
         words = _words(command[2]) if len(command) == 3 else command[2:]
         return (tuple(words) or tuple(command)), "shell"
     if name in {"op", "doppler", "infisical", "teller", "dotenvx"} and "--" in command[1:]:
@@ -82,6 +87,17 @@ def program_of(command: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
         start = list(command).index(rest[0]) if rest else 0
         return tuple(command[start:]), None
     return tuple(command), None
+
+
+def words_of_line(text: str) -> list[str] | None:
+    """The words of a program that is a whole command line, or None where it is one program, spaces in its path or not."""
+    words = _words(text) if "\\" not in text else text.split()
+    flag = next((index for index, word in enumerate(words) if index and word.startswith("-")), None)
+    if len(words) < 2 or (flag is None and _name(words[0]) not in _STARTERS):
+        return None
+    # `/opt/My App/bin/x --flag`: where a path ends cannot be told.
+    before = words[1 : len(words) if flag is None else flag]
+    return None if re.search(r"[/\\]", words[0]) and any(re.search(r"[/\\]", word) for word in before) else words
 
 
 def _words(line: str) -> list[str]:
