@@ -35,6 +35,8 @@ from remit.render.lock_text import LockReport, lock_change_text, lock_report_doc
 
 __all__ = ["Asked", "check_locked", "write_lock"]
 
+_NOT_OURS_TO_OVERWRITE = frozenset({"lock-conflict", "lock-newer"})
+
 _MODE = 0o644
 """A lock is committed; it holds no secret, as no server is told one in a listing."""
 
@@ -126,7 +128,7 @@ def _begin(config: FileSet, *, colour: bool) -> _Run:
 def write_lock(config: FileSet, asked: Asked, *, yes: bool, form: str, colour: bool) -> ExitCode:
     """Write the lock as the servers are now. Raises NotApproved where nobody said yes; then nothing was written."""
     run = _begin(config, colour=colour)
-    _refuse_conflict(run)
+    _refuse_to_overwrite(run)
     found = _ask_servers(run, asked)
     text, terminal = lock_text(found.draft.lock), run.session.terminal
     fits = run.old is not None and not run.faults and text == lock_text(run.old.lock, run.old.findings)
@@ -157,9 +159,9 @@ def _write(run: _Run, text: str, *, yes: bool) -> None:
     terminal.note(f"wrote {run.name}; commit it and have the change reviewed: it is the approval of what models read")
 
 
-def _refuse_conflict(run: _Run) -> None:
+def _refuse_to_overwrite(run: _Run) -> None:
     run.session.terminal.diagnose(run.faults)
-    if any(each.code == "lock-conflict" for each in run.faults):
+    if any(each.code in _NOT_OURS_TO_OVERWRITE for each in run.faults):
         raise click.exceptions.Exit(ExitCode.ERROR)
     if run.faults:
         run.session.terminal.note(f"{run.name} does not hold: it is written anew")

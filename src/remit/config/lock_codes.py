@@ -40,6 +40,11 @@ LOCK_CODES: Mapping[str, Explanation] = {
         "White space can push a line off a reviewer's screen and escapes can hide words, so one text stands for one lock.",
         _ANEW,
     ),
+    "lock-newer": Explanation(
+        "The lock file was written by a newer remit.",
+        "Reading it by older rules could approve something else, and writing it anew would throw away what only the newer one knows.",
+        "Update remit wherever this configuration is planned, applied or locked.",
+    ),
     "lock-not-ascii": Explanation(
         "The lock file holds a byte that is no printable ASCII.",
         "A character that hides or reorders text would stand in it unseen; remit writes each as a visible escape.",
@@ -51,9 +56,9 @@ LOCK_CODES: Mapping[str, Explanation] = {
         "Bring the file back from version control, or run `remit lock`.",
     ),
     "lock-version": Explanation(
-        "The lock file has a format of another version of remit.",
+        "The lock file names no version of its format that there is.",
         "Reading it by the wrong rules could approve something else.",
-        "Use the remit that wrote it, or write it anew with `remit lock`.",
+        _ANEW,
     ),
 }
 """`lock-missing` is a plan's (core/codes.py); what commands say of a lock is in cli/codes.py."""

@@ -52,6 +52,11 @@ def read_entries(document: object, environment: str | None, version: int) -> Ent
     """The entries of a lock for this environment."""
     entries = Entries()
     top = _mapping(document)
+    if top is not None and _is_newer(top.get("version"), version):
+        message = f"this lock was written by a newer remit; this one reads version {version} of the format"
+        hint = "update remit; an older one would not know what was approved, and writes nothing over it"
+        entries.faults.append(Fault(code="lock-newer", message=message, path=("version",), hint=hint))
+        return entries
     if top is None or set(top) ^ _TOP:
         message = f"a lock is an object with the keys {', '.join(sorted(_TOP))}"
         entries.faults.append(Fault(code="lock-entry", message=message))
@@ -64,6 +69,10 @@ def read_entries(document: object, environment: str | None, version: int) -> Ent
             for place, entry in _members(tools, at, entries):
                 _read_entry(place, entry, entries)
     return entries
+
+
+def _is_newer(found: object, version: int) -> bool:
+    return isinstance(found, int) and not isinstance(found, bool) and found > version
 
 
 def _check_head(top: Mapping[str, object], environment: str | None, version: int, entries: Entries) -> None:

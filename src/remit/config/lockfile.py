@@ -11,7 +11,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -98,8 +98,7 @@ def read_lock(path: Path, display: str, environment: str | None) -> LockFile | t
     """The lock of an environment (None: the one without a name), or what is wrong with the file; None where there is none."""
     content = content_of(path, display, limit=MAX_LOCK_BYTES)
     if isinstance(content, Diagnostic):
-        # A link that leads nowhere is a lock that was lost, not one that never was.
-        return None if content.code == "config-missing" and not os.path.lexists(path) else (content,)
+        return _unread(content, path)
     text = content.decode("latin-1").replace("\r\n", "\n")
     try:
         lock, findings = _read(content, text, environment)
@@ -107,6 +106,17 @@ def read_lock(path: Path, display: str, environment: str | None) -> LockFile | t
         return tuple(_diagnostics(broken, text, display))
     file = ConfigFile(path=display, sha256=hashlib.sha256(content).hexdigest())
     return LockFile(lock=lock, file=file, findings=findings, misshapen=_misshapen(lock, findings, text, display))
+
+
+def _unread(why: Diagnostic, path: Path) -> tuple[Diagnostic, ...] | None:
+    """What to say of a lock without content. A link that leads nowhere is a lock that was lost, not one that never was."""
+    if why.code != "config-missing":
+        return (replace(why, hint="check the file and its permissions, or bring it back from version control"),)
+    if not os.path.lexists(path):
+        return None
+    lost = "this link leads to a file that is not there: the lock is lost"
+    way = "bring back the file that it leads to; or delete the link and run `remit lock`"
+    return (replace(why, code="config-unreadable", message=lost, hint=way),)
 
 
 class _Broken(Exception):
