@@ -96,6 +96,9 @@ class _Naming:
 
     def include(self, pattern: Scalar) -> None:
         """Take what one entry of `include` names; one that leads out of the folder, or a name for nothing, is an error."""
+        if not pattern.text:
+            # No path, which the check of shapes says; as one it would be the folder.
+            return
         written = PurePosixPath(pattern.text)
         if written.is_absolute() or ".." in written.parts or "\0" in pattern.text:
             self._outside(pattern)
