@@ -233,6 +233,7 @@ def test_fault_f4_a_stopped_watch_that_wakes_after_its_lease_applies_nothing_and
     [
         (("--apply",), 1, "there is no database"),
         (("--no-watch-files",), 64, "--interval"),
+        (("--create-db",), 64, "--apply"),
         (("--poll", "nan"), 64, "no number of seconds"),
         (("--interval", "0"), 64, "0"),
         (("--interval", "nan"), 64, "no number of seconds"),

@@ -315,6 +315,10 @@ async def test_a_database_that_is_locked_is_told_and_tried_again(lab: Lab) -> No
         await applied(told, "detach assistant.ops/a__two", after=at)
         await told.until("mended", after=at)
     assert (told.of("trouble"), len(told.of("mended"))) == (["workspace-busy"], 1)
+    # The flag that an apply has for this, a watch has not.
+    assert [(each.hint, "--lock-timeout" in str(each)) for each in told.errors] == [
+        ("it is tried again; the lock ends with the process that holds it", False)
+    ]
 
 
 @in_a_loop

@@ -76,6 +76,7 @@ class Told:
     """A view that keeps what it is told, in order, and wakes whoever waits."""
 
     events: list[tuple[str, Any]] = field(default_factory=list[tuple[str, Any]])
+    errors: list[RemitError] = field(default_factory=list[RemitError])
     news: asyncio.Condition = field(default_factory=asyncio.Condition)
     task: "asyncio.Task[None] | None" = None
 
@@ -97,6 +98,7 @@ class Told:
         self._keep("applied", [f"{each.op} {address_of(each)}" for each in applied.done])
 
     def trouble(self, error: RemitError) -> None:
+        self.errors.append(error)
         self._keep("trouble", error.code)
 
     def mended(self) -> None:

@@ -22,7 +22,7 @@ from remit.core.live import Era, Listed, Unreachable
 from remit.core.operations import Attach, Refresh, UpdateServer
 from remit.core.ports import ListingTarget
 from remit.core.watch_ports import WatcherFactory
-from remit.errors import PlanStale, RemitError, StoreError, UsageError
+from remit.errors import PlanStale, RemitError, StoreError, UsageError, WorkspaceBusy
 from remit.reconcile.applying import Applied, Planned
 from remit.reconcile.watch_files import FileWatch
 from remit.reconcile.watch_pace import WatchPace
@@ -292,7 +292,7 @@ class _Watch:
         told = (error.code, error.message)
         if told != self._trouble:
             self._trouble = told
-            self._view.trouble(error)
+            self._view.trouble(_as_tried_again(error))
 
     # --- plans --------------------------------------------------------------------------------------------------------
 
@@ -392,6 +392,14 @@ class _Watch:
         self._view.applied(applied, planned.document)
         self._want(Cause.DATABASE, _now())
         return True
+
+
+def _as_tried_again(error: RemitError) -> RemitError:
+    """An error with a way out that a watch has; that of a busy database is a flag of `remit apply`."""
+    if error.code != WorkspaceBusy.default_code:
+        return error
+    way = "it is tried again; the lock ends with the process that holds it"
+    return WorkspaceBusy(error.message, place=error.place, hint=way)
 
 
 def _believed(planned: Planned) -> frozenset[str]:

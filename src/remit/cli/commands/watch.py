@@ -80,6 +80,12 @@ def command(
             place="--no-watch-files",
             hint="give an --interval too",
         )
+    if create_db and not applies:
+        raise UsageError(
+            "a watch that applies nothing creates no database",
+            place="--create-db",
+            hint="give --apply too, or leave it out",
+        )
     configure_logging()
     host, terminal = host_of(), Terminal.of(colour=not no_color)
     _require_database(host, config, applies=applies, create_db=create_db)
