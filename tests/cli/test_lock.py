@@ -226,6 +226,18 @@ def test_a_conflict_of_a_merge_is_an_error_that_says_how_to_go_on(here: Workspac
         )
 
 
+def test_a_lock_of_a_newer_remit_is_no_lock_to_overwrite(here: Workspace):
+    locked(here, OLD)
+    text = (here.folder / "mcp.lock").read_text("ascii").replace('"version": 1', '"version": 2')
+    (here.folder / "mcp.lock").write_text(text, "ascii")
+    for arguments in (("lock", "--yes"), ("lock", "--check"), ("plan",)):
+        ended = here.run(*arguments)
+        told = ended.err + ended.out
+        assert (ended.code, "error lock-newer" in told, "update remit" in told) == (1, True, True)
+        assert "writes it anew" not in told
+    assert (here.folder / "mcp.lock").read_text("ascii") == text
+
+
 def test_a_lock_that_was_edited_by_hand_stops_everything_but_is_written_anew(here: Workspace):
     locked(here, OLD)
     path = here.folder / "mcp.lock"
@@ -527,6 +539,15 @@ def test_offline_shows_what_a_change_of_the_lock_would_do_to_what_is_applied(her
     lock(here)
     here.serve("issues", **DOWN)
     assert here.plan("--offline").done == {"refresh": 1}
+
+
+def test_offline_the_way_out_for_a_changed_endpoint_is_to_go_online(here: Workspace):
+    locked(here, OLD)
+    here.apply()
+    text = (here.folder / "mcp.yaml").read_text("utf-8")
+    here.write(text.replace('.json"]', '.json", "--other"]'))
+    ended = here.run("plan", "--offline")
+    assert "plan without --offline" in ended.out
 
 
 def test_offline_what_the_lock_does_not_know_is_deferred(here: Workspace):

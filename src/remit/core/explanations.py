@@ -107,8 +107,8 @@ _HOLDS: Mapping[str, Explanation] = {
     ),
     HoldReason.ENDPOINT_UNLISTED: Explanation(
         "A server moves to an endpoint that could not be listed.",
-        "Nobody has seen what answers there.",
-        "make the new endpoint answer, then plan again; the old endpoint serves until then.",
+        "Nobody has seen what answers there, as it did not answer or was not asked (`--offline`).",
+        "make the new endpoint answer, and plan without `--offline`; the old endpoint serves until then.",
     ),
     HoldReason.NOT_REPLACED: Explanation(
         "Another server takes the name of the tool's server, and has no such tool that could be attached in its place.",

@@ -123,7 +123,7 @@ HOLD_WORDS: Mapping[str, tuple[str, str]] = {
     ),
     HoldReason.ENDPOINT_UNLISTED: (
         "the new endpoint could not be listed",
-        "make the new endpoint answer, then plan again; the old endpoint serves until then",
+        "make the new endpoint answer, and plan without --offline; the old endpoint serves until then",
     ),
     HoldReason.NOT_REPLACED: (
         "the server that takes the place of its server has no such tool to attach",
