@@ -4,7 +4,7 @@ Decides how the facts of the gate are put together from a grant, a principal and
 call in the journal. Carries nothing out.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
 
@@ -140,26 +140,15 @@ def call_facts(
     """What identifies the call in the journal, as the tool's policy lets it be kept."""
     attachment, envelope = tool.attachment, tool.attachment.envelope
     keeps_values = envelope.audit_arguments is AuditedArguments.VALUES
-    return CallFacts(
-        action_id=action_id,
-        run_id=run.run_id,
-        thread_id=run.thread_id,
-        tool_call_id=call.tool_call_id,
-        trace_id=call.trace_id,
-        owner=run.owner,
-        assistant=run.assistant,
-        principal=call.principal.name,
-        provider_name=call.name,
+    return replace(
+        unbound_facts(run, call, arguments, grants.stamp, action_id=action_id, at=at),
         server_id=attachment.server_id,
         server=tool.server.name,
         remote_name=attachment.remote_name,
         definition_digest=attachment.definition.definition_digest,
         envelope_digest=_envelope_digest(envelope),
-        arguments_digest=arguments.digest,
         arguments_text=arguments.text if keeps_values and arguments.objection is None else None,
         record_output=envelope.record is Recording.FULL,
-        stamp=grants.stamp,
-        at=at,
     )
 
 
