@@ -105,6 +105,39 @@ def test_a_name_or_an_endpoint_that_is_taken_is_refused_and_the_rest_is_added(
     assert here.run("validate").out.endswith("2 servers, 0 assistants, 0 selections\n")
 
 
+def test_a_new_secret_never_gets_a_variable_that_the_configuration_uses(here: Workspace) -> None:
+    there = '{{version: 1, mcp: {{servers: [{{name: a{0}, url: "https://a{0}.example.com", headers: {{X-A: "${{env:GH_{1}}}"}}}}]}}}}'
+    put(here, there.format(1, "TOKEN"), "mcp.yaml")
+    put(here, '{mcp: {servers: [{name: a1, headers: {X-A: "${env:GH_SECRET}"}}]}}', "envs/prod.yaml")
+    put(
+        here,
+        json.dumps(
+            {"mcpServers": {"gh": {"command": "x", "env": {"GH_TOKEN": "dummy-secret-1", "GH_SECRET": "dummy-2"}}}}
+        ),
+    )
+    ended = here.run("import", ".mcp.json", "--write")
+    assert (ended.code, ended.out) == (0, "mcp.yaml: 1 server added\n")
+    assert ended.err.splitlines()[-2] == "set before remit connects: GH_SECRET_2, GH_TOKEN_2"
+
+
+def test_a_bridge_never_gives_its_secret_a_variable_of_the_configuration(here: Workspace) -> None:
+    put(
+        here,
+        'version: 1\nmcp: {servers: [{name: a, url: "https://a.example.com", headers: {X-A: "${env:TOKEN}"}}]}\n',
+        "mcp.yaml",
+    )
+    bridge = ["mcp-remote@0.1.29", "https://b.example.com/mcp", "--header", "X-Key:${TOKEN}"]
+    put(
+        here,
+        json.dumps(
+            {"mcpServers": {"b": {"command": "npx", "args": bridge, "env": {"TOKEN": "Bearer dummy-secret-1"}}}}
+        ),
+    )
+    ended = here.run("import", ".mcp.json", "--write")
+    assert ended.code == 0
+    assert 'X-Key: "${env:TOKEN_2}"' in (here.folder / "mcp.yaml").read_text("utf-8").replace("'", '"')
+
+
 def test_an_entry_in_error_costs_no_other_and_shows_in_the_exit_code(here: Workspace) -> None:
     put(here, '{"mcpServers": {"bad": {"command": 1}, "good": {"command": "x"}}}')
     ended = here.run("import", ".mcp.json")

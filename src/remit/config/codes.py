@@ -279,7 +279,7 @@ _SERVERS: Mapping[str, Explanation] = {
         "Give `call_timeout_seconds` at least the value of `timeout_seconds` (30 where it is left out), or lower that.",
     ),
     "invalid-command": Explanation(
-        "The program of a command is empty or holds a placeholder other than {python}.",
+        "The program of a command is empty, a whole command line, or holds a placeholder other than {python}.",
         "The program is started without a shell, exactly as written.",
         "Write the program's name or path, or {python} for the running interpreter.",
     ),

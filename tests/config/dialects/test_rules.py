@@ -337,6 +337,23 @@ def test_a_secret_never_gets_the_name_of_a_variable_that_the_file_uses(tmp_path:
     assert [dict(each.env) for each in found.servers] == [{"TOKEN": "${env:A_TOKEN_2}"}, {"T": "${env:A_TOKEN}"}]
 
 
+def test_a_bridges_secret_never_gets_the_variable_that_another_server_reaches(tmp_path: Path) -> None:
+    bridge = [
+        "mcp-remote@0.1.29",
+        "https://b.example.com/mcp",
+        "--transport",
+        "http-only",
+        "--header",
+        "X-Key:${TOKEN}",
+    ]
+    found = claude(
+        tmp_path,
+        a={"command": "npx", "args": bridge, "env": {"TOKEN": "Bearer dummy-secret-1"}},
+        b={"command": "y", "env": {"T": "${TOKEN}"}},
+    )
+    assert (server(found, "a").headers, server(found, "b").env) == ({"X-Key": "${env:TOKEN_2}"}, {"T": "${env:TOKEN}"})
+
+
 PACKAGES = {
     "npx -y a@1.2.3": True,
     "npx -y @s/a@1.2.3-rc.1": True,

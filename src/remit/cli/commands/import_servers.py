@@ -47,7 +47,7 @@ def command(
 
     terminal = Terminal.of(colour=True)
     target = usable_target(config, terminal) if write else Target(path=config)
-    imports = import_files(sources, dialect=_dialect(dialect), beside=target.servers)
+    imports = import_files(sources, dialect=_dialect(dialect), beside=target.servers, texts=target.texts)
     text = text_of(target, imports, assistant, terminal)
     written = [server.name for server in imports.servers] if write else []
     if written:

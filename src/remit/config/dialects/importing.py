@@ -17,6 +17,7 @@ from remit.config.dialects.literals import Literals
 from remit.config.dialects.model import (
     Dialect,
     Document,
+    Draft,
     Form,
     ImportedServer,
     Imports,
@@ -57,16 +58,20 @@ _USED = re.compile(
 
 
 def import_files(
-    paths: Sequence[Path], *, dialect: Dialect | None = None, beside: Sequence[DesiredServer] = ()
+    paths: Sequence[Path],
+    *,
+    dialect: Dialect | None = None,
+    beside: Sequence[DesiredServer] = (),
+    texts: Sequence[str] = (),
 ) -> Imports:
     """Read files in the order given. A file or an entry that cannot be read is an error beside what came out of the others.
 
-    `beside` are servers of an mcp.yaml: nothing comes out that has the name or the endpoint of one of them.
+    `beside` are servers of an mcp.yaml: nothing comes out that has the name or the endpoint of one of them. `texts` are its files:
+    no variable that they use is given to a credential.
     """
     findings = Findings({})
     documents = [(path, document) for path in paths if (document := read_document(path, findings))]
-    literals = Literals(taken={name for _, document in documents for name in _names_in(document.text)})
-    found: list[ImportedServer] = []
+    found: list[tuple[Draft, Dialect]] = []
     dialects: dict[str, str] = {}
     for path, document in documents:
         known = dialect or dialect_of(document, path)
@@ -74,10 +79,12 @@ def import_files(
             _unknown(document, findings)
             continue
         dialects[document.file] = known.name
-        found += _servers(document, known, literals, findings)
-    scrubbed = [_scrubbed(server, literals) for server in found]
+        found += ((draft, known) for draft in known.drafts(document, lambda name: _report_of(name, findings)))
+    literals = _literals([draft for draft, _ in found], [*texts, *(document.text for _, document in documents)], texts)
+    read = [normalised(draft, known, literals, _report_of(draft.name, findings)) for draft, known in found]
+    scrubbed = [_scrubbed(server, literals) for server in read if server is not None]
     servers = tuple(_Fitting(findings, beside).servers(scrubbed))
-    if not found and not findings.rejecting:
+    if not scrubbed and not findings.rejecting:
         _nothing(documents, findings)
     return Imports(
         servers=servers,
@@ -150,11 +157,14 @@ def _nothing(documents: Sequence[tuple[Path, Document]], findings: Findings) -> 
 # --- one server ----------------------------------------------------------------------------------------------------------
 
 
-def _servers(document: Document, dialect: Dialect, literals: Literals, findings: Findings) -> Iterator[ImportedServer]:
-    for draft in dialect.drafts(document, lambda name: _report_of(name, findings)):
-        server = normalised(draft, dialect, literals, _report_of(draft.name, findings))
-        if server is not None:
-            yield server
+def _literals(drafts: Iterable[Draft], texts: Iterable[str], beside: Iterable[str]) -> Literals:
+    """The variables that are taken; those of mcp.yaml and those that an entry does not set itself are somebody's already."""
+    elsewhere = {name for text in beside for name in _names_in(text)}
+    for draft in drafts:
+        nodes = (*draft.program, draft.url, *draft.env.values(), *draft.headers.values())
+        texts_of_draft = " ".join(node.text for node in nodes if isinstance(node, Scalar))
+        elsewhere |= {name for name in _names_in(texts_of_draft) if name not in draft.env}
+    return Literals(taken={name for text in texts for name in _names_in(text)}, elsewhere=frozenset(elsewhere))
 
 
 def _report_of(name: Scalar, findings: Findings) -> Report:

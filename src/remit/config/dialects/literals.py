@@ -74,10 +74,12 @@ def _beside(name: str, value: str) -> bool:
 class Literals:
     """The credentials of all files of an import.
 
-    `taken` are variables that the files use already, `plain` those of them that are known to hold no secret.
+    `taken` are variables that the files use already, `elsewhere` those of them that a server reaches in the environment: none of
+    them is given to another server's credential, which would get the value of the first. `plain` are known to hold no secret.
     """
 
     taken: set[str]
+    elsewhere: frozenset[str] = frozenset()
     plain: set[str] = field(default_factory=set[str])
     _names: dict[str, str] = field(default_factory=dict[str, str], repr=False)
 
@@ -97,7 +99,8 @@ class Literals:
 
     def own(self, value: str, name: str) -> str:
         """A reference for a value that the source itself reaches under a name, unless that is another value's by now."""
-        self.note(value.strip(), name)
+        if name not in self.elsewhere:
+            self.note(value.strip(), name)
         return self.replace(value, name)
 
     def note(self, value: str, name: str) -> None:
