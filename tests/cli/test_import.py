@@ -40,15 +40,27 @@ def test_the_text_is_alone_on_stdout_and_everything_else_on_stderr(here: Workspa
     ended = here.run("import", ".mcp.json", "-f", "folder/mcp.yaml")
     assert (ended.code, ended.out) == (0, TEXT % "folder")
     assert ended.err == (
-        ".mcp.json:3:22: note transport-inferred: no transport is given; streamable_http was taken\n"
+        ".mcp.json:3:22: note transport-inferred: server.notes: no transport is given; streamable_http was taken\n"
         "  hint: give `transport` in mcp.yaml if it is another\n"
-        ".mcp.json:3:84: warning inline-secret: headers.Authorization: this looks like a credential; ${env:NOTES_TOKEN} "
-        "stands in its place\n"
+        ".mcp.json:3:84: warning inline-secret: server.notes: headers.Authorization: this looks like a credential; "
+        "${env:NOTES_TOKEN} stands in its place\n"
         "  hint: set it outside of every file, and change it: it was written down\n"
         "1 warning, 1 note\n"
         "set before remit connects: NOTES_TOKEN\n"
     )
     assert [path.name for path in here.folder.iterdir()] == [".mcp.json"]
+
+
+def test_findings_on_two_servers_in_one_line_name_their_servers(here: Workspace) -> None:
+    servers = {name: {"command": name, "env": {"API_TOKEN": f"dummy-secret-{name}"}} for name in ("one", "two")}
+    put(here, json.dumps({"mcpServers": servers}))
+    lines = here.run("import", ".mcp.json").err.splitlines()
+    assert [
+        line.partition("inline-secret: ")[2].partition(": this")[0] for line in lines if "inline-secret" in line
+    ] == [
+        "server.one: env.API_TOKEN",
+        "server.two: env.API_TOKEN",
+    ]
 
 
 def test_json_has_servers_findings_and_variables(here: Workspace) -> None:
@@ -101,7 +113,7 @@ def test_a_name_or_an_endpoint_that_is_taken_is_refused_and_the_rest_is_added(
     put(here, f'{{"mcpServers": {{{entry}, "more": {{"command": "x"}}}}}}', "second.json")
     ended = here.run("import", "second.json", "--write")
     assert (ended.code, ended.out) == (1, "mcp.yaml: 1 server added\n")
-    assert f"error already-declared: {what} stands in mcp.yaml:8:7 already, as `notes`" in ended.err
+    assert f": {what} stands in mcp.yaml:8:7 already, as `notes`" in ended.err
     assert here.run("validate").out.endswith("2 servers, 0 assistants, 0 selections\n")
 
 

@@ -72,9 +72,11 @@ def usable_target(config: Path, terminal: Terminal) -> "Target":
 
 def text_of(target: "Target", imports: "Imports", assistant: str | None, terminal: Terminal) -> str:
     """The file as it is to be. Raises Exit, after showing why, where it would not load; then nothing may be written."""
+    from remit.config.dialects.reporting import told
+
     text = target.text(imports, assistant=assistant)
     if isinstance(text, tuple):
-        terminal.diagnose(imports.diagnostics)
+        terminal.diagnose(told(imports))
         _refuse(text, terminal)
     return text
 
@@ -119,7 +121,9 @@ def _dialect(name: str | None) -> "Dialect | None":
 
 
 def _show(imports: "Imports", text: str, config: Path, terminal: Terminal, *, write: bool) -> None:
-    terminal.diagnose(imports.diagnostics)
+    from remit.config.dialects.reporting import told
+
+    terminal.diagnose(told(imports))
     if not write and imports.servers:
         terminal.result(text)
     elif not write:

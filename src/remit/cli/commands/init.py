@@ -67,11 +67,12 @@ def command(*, config: Path, scan: bool, sources: tuple[Path, ...]) -> None:
 def _imported(sources: tuple[Path, ...], config: Path, terminal: Terminal) -> tuple[str, bool]:
     """The file with the servers of the sources, and whether one of them had an error. Raises Exit where there is no server."""
     from remit.config.dialects.importing import import_files
+    from remit.config.dialects.reporting import told
     from remit.config.dialects.target import Target
 
     imports = import_files(sources)
     text = text_of(Target(path=config), imports, None, terminal)
-    terminal.diagnose(imports.diagnostics)
+    terminal.diagnose(told(imports))
     if not imports.servers:
         terminal.note("nothing was written")
         raise click.exceptions.Exit(ExitCode.ERROR)

@@ -4,13 +4,15 @@ Decides the shape only; no value of a source stands in it that is not in the mcp
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Literal, TypedDict
 
 from remit.config.dialects.model import ClientCredentials, ImportedServer, Imports
+from remit.core.diagnostics import Diagnostic
 from remit.render.diagnostics import DiagnosticsDocument, diagnostics_document, source_document
 from remit.render.shapes import SourceDocument
 
-__all__ = ["AuthDocument", "ImportDocument", "ServerDocument", "VariableDocument", "import_document"]
+__all__ = ["AuthDocument", "ImportDocument", "ServerDocument", "VariableDocument", "import_document", "told"]
 
 
 class AuthDocument(TypedDict):
@@ -115,3 +117,11 @@ def _auth(client: ClientCredentials) -> AuthDocument:
         "client_secret": client.client_secret,
         "scopes": list(client.scopes),
     }
+
+
+def told(imports: Imports) -> tuple[Diagnostic, ...]:
+    """The findings as people read them: each names its server, as a file may hold all its servers in one line."""
+    return tuple(
+        replace(each, message=f"{each.address}: {each.message}") if each.address else each
+        for each in imports.diagnostics
+    )
