@@ -168,9 +168,24 @@ def test_a_moved_workspace_keeps_its_rows_its_lineage_and_its_history(applied: W
         CONFIG.replace("workspace: demo", "workspace: acme") + "moved: [{from: workspace.demo, to: workspace.acme}]\n"
     )
     planned = applied.plan("--detailed-exitcode")
-    assert (planned.code, planned.document["moved_workspace"], planned.done) == (2, "demo", {"unchanged": 2})
-    assert "recorded as `demo`" in applied.run("plan", "--format", "markdown").out
-    assert "recorded as demo" in applied.run("plan").out
+    assert (planned.code, planned.done) == (2, {"unchanged": 2})
+    detail = "takes over workspace demo, with 1 registration, 1 assistant, 2 attachments"
+    assert planned.document["moved_workspace"] == {
+        "name": "demo",
+        "servers": 1,
+        "assistants": 1,
+        "attachments": 2,
+        "risks": [{"code": "workspace-moved", "detail": detail}],
+        "source": {"file": "mcp.yaml", "line": 14, "column": 9},
+    }
+    text, markdown, github = (applied.run("plan", "--format", each).out for each in ("text", "markdown", "github"))
+    assert "recorded as demo" in text
+    assert f"look first\n  ! workspace-moved  mcp.yaml:14  workspace.acme  {detail}" in text
+    assert "recorded as `demo`" in markdown
+    assert f"- **workspace-moved** `workspace.acme`: `{detail}`" in markdown
+    assert f"::warning file=mcp.yaml,line=14,col=9,title=moved workspace.acme::workspace-moved: {detail}" in github
+    assert "workspace-moved" not in applied.run("drift").out
+    assert applied.run("drift", "--format", "json").code == 0
     ended = applied.apply()
     assert (ended.code, ended.document["changed"], ended.document["serial"]) == (0, True, 2)
     assert rows(applied, "SELECT name, lineage, serial FROM workspaces") == [("acme", before[0][0], 2)]
@@ -186,6 +201,20 @@ def test_a_saved_plan_of_a_moved_workspace_is_applied_once(applied: Workspace):
     assert applied.run("apply", "plan.json").code == 0
     assert applied.run("apply", "plan.json").code == 0
     assert rows(applied, "SELECT name, serial FROM workspaces") == [("acme", 2)]
+
+
+def test_a_saved_plan_takes_no_more_over_than_was_reviewed(applied: Workspace):
+    moving = (
+        CONFIG.replace("workspace: demo", "workspace: acme") + "moved: [{from: workspace.demo, to: workspace.acme}]\n"
+    )
+    applied.write(moving)
+    assert applied.plan("--out", "plan.json").code == 0
+    applied.write(CONFIG + "  - {name: other, tools: []}\n")
+    assert applied.apply().code == 0
+    applied.write(moving)
+    stale = applied.run("apply", "plan.json")
+    assert (stale.code, "nobody reviewed" in stale.err) == (5, True)
+    assert rows(applied, "SELECT name FROM workspaces") == [("demo",)]
 
 
 WITHOUT_SERVER = CONFIG.split("mcp:")[0] + "mcp: {servers: []}\nassistants: [{name: ops, permissions: [read]}]\n"

@@ -8,7 +8,7 @@ from remit.core.desired import Desired, DesiredAssistant, DesiredServer, Move
 from remit.core.diagnostics import Source
 from remit.core.envelope import MOST_RESTRICTIVE, Envelope, EnvelopePatch, Surface
 from remit.core.identity import HttpEndpoint, StdioEndpoint
-from remit.core.live import Listed
+from remit.core.live import Listed, Live
 from remit.core.model import apply_operations
 from remit.core.moved_entries import check_entries
 from remit.core.moves import resolve_moves, with_workspace
@@ -25,10 +25,11 @@ from remit.core.operations import (
     UpdateAssistant,
     UpdateServer,
 )
-from remit.core.plan import DriftKind, HoldReason, Plan
+from remit.core.plan import DriftKind, HoldReason, MovedWorkspace, Plan
 from remit.core.recorded import Recorded, WorkspaceRecord
 from remit.core.subjects import InvalidAddress, read_endpoint_subject, read_subject
 from tests.states import (
+    LINE,
     OTHER_WORKSPACE,
     OWNER,
     WORKSPACE,
@@ -260,7 +261,10 @@ def test_a_workspace_moves_with_all_its_rows_and_plans_nothing_else() -> None:
     here = workspaces(recorded(KNOWN, OPS, SEARCH), **{WORKSPACE: OWNER})
     before = with_workspace(here, WORKSPACE, "demo")
     made = plan(wanted, before, {"old": listed("search")})
-    assert (made.operations, made.moved_workspace, made.has_changes) == ((), "demo", True)
+    assert (made.operations, made.has_changes) == ((), True)
+    assert made.moved_workspace == MovedWorkspace(
+        name="demo", servers=1, assistants=1, attachments=1, source=wanted.moved[0].source
+    )
     assert with_workspace(before, "demo", WORKSPACE) == replace(
         here, workspaces={WORKSPACE: replace(here.workspaces[WORKSPACE], name=WORKSPACE)}
     )
@@ -277,6 +281,36 @@ def test_a_workspace_moves_with_all_its_rows_and_plans_nothing_else() -> None:
 def test_a_workspace_moves_only_into_a_name_that_is_free(owners: dict[str, str], code: str) -> None:
     made = plan(moving(OLD, move("workspace.demo", f"workspace.{WORKSPACE}")), workspaces(Recorded(), **owners))
     assert (codes(made), made.moved_workspace) == ([code], None)
+
+
+def test_what_comes_along_is_counted_without_what_others_have_there() -> None:
+    theirs = attachment(KNOWN, "find", assistant="web", workspace=OTHER_WORKSPACE)
+    rows = recorded(KNOWN, OPS, recorded_assistant("web", workspace=OTHER_WORKSPACE), SEARCH, theirs)
+    before = with_workspace(workspaces(rows, **{WORKSPACE: OWNER}), WORKSPACE, "demo")
+    made = plan(moving(OLD, move("workspace.demo", f"workspace.{WORKSPACE}")), before, {"old": listed("search")})
+    assert made.moved_workspace is not None
+    assert (made.moved_workspace.servers, made.moved_workspace.assistants, made.moved_workspace.attachments) == (
+        1,
+        1,
+        1,
+    )
+
+
+@pytest.mark.parametrize("lifted", ["server", "assistant", "renamed server", "neither"])
+def test_no_protection_is_lifted_in_the_plan_that_moves_its_workspace(lifted: str) -> None:
+    rows = recorded(replace(KNOWN, protect=True), replace(OPS, protect=True), SEARCH)
+    before = with_workspace(workspaces(rows, **{WORKSPACE: OWNER}), WORKSPACE, "demo")
+    name = "new" if lifted == "renamed server" else "old"
+    declared = replace(OLD, name=name, protect=None if "server" in lifted else LINE)
+    ops = replace(assistant("ops", select(name, "search")), protect=None if lifted == "assistant" else LINE)
+    away = move("workspace.demo", f"workspace.{WORKSPACE}")
+    renaming = () if name == "old" else (move("server.old", "server.new"),)
+    live: Live = {name: listed("search")}
+    made = plan(moving(declared, ops, away, *renaming), before, live)
+    kept = plan(moving(declared, ops, *renaming), rows, live)
+    address = {"neither": [], "assistant": ["assistant.ops"]}.get(lifted, ["server.old"])
+    assert [(each.code, each.address) for each in made.vetoes] == [("protected", each) for each in address]
+    assert kept.vetoes == ()
 
 
 # --- entries that are done, and entries that never fit -----------------------------------------------------------------
@@ -355,4 +389,6 @@ def test_moves_of_servers_are_found_under_the_moved_workspace() -> None:
     before = with_workspace(workspaces(recorded(KNOWN), **{WORKSPACE: OWNER}), WORKSPACE, "demo")
     wanted = moving(NEW, move("server.old", "server.new"), move("workspace.demo", f"workspace.{WORKSPACE}"))
     moves = resolve_moves(wanted, before)
-    assert (moves.workspace, moves.servers, moves.problems, moves.notes) == ("demo", {"new": KNOWN.server_id}, [], [])
+    assert moves.workspace is not None
+    assert (moves.workspace.name, moves.servers) == ("demo", {"new": KNOWN.server_id})
+    assert (moves.problems, moves.notes) == ([], [])

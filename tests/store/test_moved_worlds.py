@@ -91,8 +91,8 @@ def carry_out(store: DatabaseStore, file: Desired, live: Live) -> tuple[Plan, Re
         return made, known
     with store.workspace(file.workspace, owner=OWNER, lock_timeout=1) as transaction:
         if made.moved_workspace is not None:
-            transaction.move_workspace(made.moved_workspace)
-            known = with_workspace(known, made.moved_workspace, file.workspace)
+            transaction.move_workspace(made.moved_workspace.name)
+            known = with_workspace(known, made.moved_workspace.name, file.workspace)
         assert transaction.execute(made.operations) == ()
     return made, apply_operations(known, made.operations, workspace=file.workspace, owner=OWNER)
 

@@ -99,6 +99,6 @@ def _headline(applied: Applied) -> str:
     if not applied.has_changed:
         return "Nothing was done." if applied.failures or applied.plan.held else "Nothing to do."
     counts = Counter(each.op for each in applied.done)
-    moved = [f"the workspace moved from {applied.plan.moved_workspace}"] if applied.plan.moved_workspace else []
+    moved = [f"the workspace moved from {applied.plan.moved_workspace.name}"] if applied.plan.moved_workspace else []
     words = ", ".join([*moved, *(f"{counts[op]} {op.replace('_', ' ')}" for op in OpName if counts[op])])
     return f"Applied: {words}. Serial {applied.serial}."

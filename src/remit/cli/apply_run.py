@@ -204,7 +204,7 @@ def _approve(run: _Run, planned: Planned) -> Planned:
 
 def _question(run: _Run, plan: Plan) -> str:
     creating = f" This creates the database {run.session.database}." if run.session.store is None else ""
-    moving = "" if plan.moved_workspace is None else f"Move workspace {escape_terminal(plan.moved_workspace)}? "
+    moving = "" if plan.moved_workspace is None else f"Move workspace {escape_terminal(plan.moved_workspace.name)}? "
     return f"{moving}Apply {counted(len(plan.operations), 'operation')}?{creating}"
 
 

@@ -27,6 +27,11 @@ _RISKS: Mapping[str, Explanation] = {
         "All its tools are answered by somebody else from then on.",
         "compare both endpoints character by character before you apply.",
     ),
+    RiskCode.WORKSPACE_MOVED: Explanation(
+        "`moved` takes over a workspace that is recorded under another name, with all its rows and its history.",
+        "Whoever applied it under the old name is refused from then on, and this file decides what its assistants may use.",
+        "check that the workspace is yours, and that the numbers in the line are what you expect.",
+    ),
     RiskCode.LOOSENED: Explanation(
         "The policy of a tool, or what an assistant may use, becomes freer than it was.",
         "Calls that were refused or waited for a person will run.",

@@ -12,6 +12,7 @@ from remit.core.desired import Desired, Move
 from remit.core.diagnostics import Diagnostic, Severity
 from remit.core.identity import Endpoint, HttpEndpoint, ServerId, StdioEndpoint
 from remit.core.ownership import released_workspace
+from remit.core.plan import MovedWorkspace
 from remit.core.recorded import Recorded, RecordedServer
 from remit.core.subjects import (
     AssistantSubject,
@@ -28,13 +29,13 @@ __all__ = ["Moves", "as_declared", "occupied_tools", "resolve_moves", "tool_note
 class Moves:
     """The moves of one file against one recorded state.
 
-    `recorded` has workspace and assistants under their new names. `workspace` is the name that this workspace was recorded
-    under, `servers` leads from declared names to the registrations they are, `assistants` from new names to old ones, `tools`
+    `recorded` has workspace and assistants under their new names. `workspace` is what this workspace was recorded as,
+    `servers` leads from declared names to the registrations they are, `assistants` from new names to old ones, `tools`
     from a declared server to the new names of its tools by their old ones. `problems` refuse a plan, `notes` do not.
     """
 
     recorded: Recorded
-    workspace: str | None = None
+    workspace: MovedWorkspace | None = None
     servers: dict[str, ServerId] = field(default_factory=dict[str, ServerId])
     assistants: dict[str, str] = field(default_factory=dict[str, str])
     tools: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
@@ -75,7 +76,14 @@ def _move_workspace(move: Move, before: str, desired: Desired, moves: Moves) -> 
     elif taken:
         moves.problems.append(_both(move))
     else:
-        moves.workspace = before
+        rows = moves.recorded
+        moves.workspace = MovedWorkspace(
+            name=before,
+            servers=sum(each.workspace == before for each in rows.servers),
+            assistants=sum(each.workspace == before for each in rows.assistants),
+            attachments=sum(each.workspace == before for each in rows.attachments),
+            source=move.source,
+        )
         moves.recorded = with_workspace(moves.recorded, before, desired.workspace)
 
 

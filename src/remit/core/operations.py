@@ -109,6 +109,7 @@ class RiskCode(StrEnum):
     """What a reviewer should look at first."""
 
     ENDPOINT_CHANGE = "endpoint-change"
+    WORKSPACE_MOVED = "workspace-moved"
     LOOSENED = "loosened"
     MIXED = "policy-mixed"
     BREAKING = "breaking"

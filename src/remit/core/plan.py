@@ -6,7 +6,7 @@ Sorted once, at construction, so that printing, saving and applying agree. Decid
 from dataclasses import dataclass
 from enum import StrEnum
 
-from remit.core.diagnostics import Diagnostic, Severity
+from remit.core.diagnostics import Diagnostic, Severity, Source
 from remit.core.operations import Operation, Refresh
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "DriftKind",
     "Held",
     "HoldReason",
+    "MovedWorkspace",
     "Plan",
     "Unmanaged",
 ]
@@ -132,11 +133,22 @@ class Unmanaged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MovedWorkspace:
+    """A workspace that the file takes over under another name, and how much comes along. `name` is the recorded one."""
+
+    name: str
+    servers: int
+    assistants: int
+    attachments: int
+    source: Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """The outcome of comparing desired, recorded and live.
 
     `complete` is false where an enabled declared server has no listing or a selection stayed unresolved. `moved_workspace`
-    is the name that the workspace is recorded under, where the file moves it to another one.
+    is what the workspace is recorded as, where the file moves it to another name.
     """
 
     workspace: str
@@ -149,7 +161,7 @@ class Plan:
     unmanaged: Unmanaged
     unchanged: int
     complete: bool
-    moved_workspace: str | None = None
+    moved_workspace: MovedWorkspace | None = None
 
     @property
     def has_changes(self) -> bool:

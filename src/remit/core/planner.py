@@ -37,6 +37,7 @@ from remit.core.ownership import released_workspace
 from remit.core.permissions import judge_permissions
 from remit.core.plan import LOCK_MISSING, SAFEGUARD_CODES, Plan, Unmanaged
 from remit.core.ports import DefinitionDiff
+from remit.core.protection import judge_handed_over
 from remit.core.recorded import Recorded, RecordedAttachment
 from remit.core.removals import is_released, removal_problems
 from remit.core.safeguards import judge_outcome
@@ -117,6 +118,7 @@ def _planned(desired: Desired, moves: Moves, matching: Matching, live: Live, req
     problems = [*servers.problems, *tools.problems, *_idle_policies(views.values()), *settled.problems]
     problems += judge_permissions(desired, recorded, tools.requires)
     problems += judge_outcome(settled.operations, desired, recorded, request.allow_detach)
+    problems += judge_handed_over(settled.operations) if moves.workspace is not None else ()
     problems += _missing_lock(desired, recorded, request)
     due = [*settled.operations, *(each.operation for each in settled.held)]
     problems += judge_files(due, desired, recorded, request.allow_missing)

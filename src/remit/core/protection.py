@@ -10,10 +10,19 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from remit.core.addresses import assistant_address, server_address
 from remit.core.desired import Desired, DesiredAssistant, DesiredServer
 from remit.core.diagnostics import Diagnostic, Source
-from remit.core.operations import Attach, DeleteAssistant, Detach, Operation, UnregisterServer
+from remit.core.operations import (
+    Attach,
+    DeleteAssistant,
+    Detach,
+    Operation,
+    RenameServer,
+    UnregisterServer,
+    UpdateAssistant,
+    UpdateServer,
+)
 from remit.core.recorded import Recorded, RecordedAttachment
 
-__all__ = ["judge_protected"]
+__all__ = ["judge_handed_over", "judge_protected"]
 
 
 def judge_protected(
@@ -47,6 +56,29 @@ def judge_protected(
             assistant_address,
             _places(desired.assistants),
         )
+
+
+def judge_handed_over(operations: Sequence[Operation]) -> Iterator[Diagnostic]:
+    """One refusal for each protection that is lifted in the plan that moves its workspace.
+
+    A move hands everything to another file, so that nobody who reviews the old one sees the lifting.
+    """
+    for each in operations:
+        match each:
+            case UpdateServer(before=before, after=after) | RenameServer(before=before, after=after):
+                address, lifted = server_address(before.name), before.protect and not after.protect
+            case UpdateAssistant(assistant=name):
+                address, lifted = assistant_address(name), each.protect_before and not each.protect_after
+            case _:
+                continue
+        if lifted:
+            yield Diagnostic(
+                code="protected",
+                message="it is recorded with `protect: true` and would lose that together with the name of its workspace",
+                address=address,
+                source=each.source,
+                hint="keep its `protect: true` here, and lift it in an apply after the one that moves the workspace",
+            )
 
 
 def _places(declared: Collection[DesiredServer | DesiredAssistant]) -> Mapping[str, Source]:

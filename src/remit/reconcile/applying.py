@@ -42,6 +42,7 @@ from remit.core.operations import (
 from remit.core.plan import SAFEGUARD_CODES, STANDING_VETOES, Plan
 from remit.core.planner import PlanRequest
 from remit.core.ports import AppliedRecord, CacheInvalidation, Failure, Store, WorkspaceTransaction
+from remit.core.protection import judge_handed_over
 from remit.core.recorded import Recorded
 from remit.core.report import DiscoveryLine, PlanReport
 from remit.core.safeguards import judge_outcome
@@ -150,7 +151,7 @@ def apply(
         if vetoes:
             return Applied(plan=plan, done=(), vetoes=vetoes)
         if plan.moved_workspace is not None:
-            transaction.move_workspace(plan.moved_workspace)
+            transaction.move_workspace(plan.moved_workspace.name)
         failures = transaction.execute(chosen.operations)
         _keep_listings(transaction, planned, chosen.operations)
         document = _approved_document(approval, planned, chosen)
@@ -184,15 +185,22 @@ def choose_approved(approval: ApprovedDigest | ApprovedPlan, planned: Planned) -
                 )
             return Chosen(operations=planned.report.plan.operations, done=(), extra=())
         case ApprovedPlan(document=saved):
-            desired, moved = planned.inputs.desired, planned.report.plan.moved_workspace
-            if moved is not None and saved["moved_workspace"] != moved:
-                raise PlanStale(
-                    f"the workspace moves from {moved!r} now, which nobody reviewed",
-                    hint="save and review a new plan",
-                )
+            desired = planned.inputs.desired
+            _check_move(saved, planned)
             recorded = as_declared(desired, planned.recorded)
             check = DoneCheck(recorded, workspace=desired.workspace, owner=desired.owner)
             return choose(saved, planned.report.plan.operations, check.is_done)
+
+
+def _check_move(saved: PlanDocument, planned: Planned) -> None:
+    """Refuse to take a workspace over that nobody reviewed, or with more or less in it. The line of its entry may move."""
+    moved = planned.document["moved_workspace"]
+    reviewed = saved["moved_workspace"]
+    if moved is not None and (reviewed is None or {**reviewed, "source": None} != {**moved, "source": None}):
+        raise PlanStale(
+            f"the workspace moves from {moved['name']!r} now, which nobody reviewed as it is",
+            hint="save and review a new plan",
+        )
 
 
 def _vetoes(
@@ -203,7 +211,8 @@ def _vetoes(
         # Its reviewers saw these detaches; only the ones that are still to do are left to count.
         reviewed = sum(isinstance(each, Detach) for each in chosen)
         allowed = reviewed if reviewed <= allowed_detaches(approval.document) else allowed
-    outcome = judge_outcome(chosen, planned.inputs.desired, planned.recorded, allowed)
+    outcome = [*judge_outcome(chosen, planned.inputs.desired, planned.recorded, allowed)]
+    outcome += judge_handed_over(chosen) if planned.report.plan.moved_workspace is not None else ()
     standing = [each for each in planned.report.plan.problems if each.code in STANDING_VETOES]
     return (*outcome, *_lost_files(approval, chosen, planned), *standing)
 

@@ -42,6 +42,7 @@ from remit.core.report import DatabaseFacts, DiscoveryLine, PlanReport
 from remit.core.servers import facts_document
 from remit.render.diagnostics import problem_document, source_document
 from remit.render.escape import well_formed
+from remit.render.moved_workspace import moved_workspace_document
 from remit.render.shapes import (
     FORMAT_VERSION,
     AssistantOperationDocument,
@@ -55,6 +56,7 @@ from remit.render.shapes import (
     DriftDocument,
     EnvelopeDocument,
     LastGoodDocument,
+    MovedWorkspaceDocument,
     OperationDocument,
     PlanDocument,
     QuarantineDocument,
@@ -85,13 +87,14 @@ def plan_document(report: PlanReport) -> PlanDocument:
     plan = report.plan
     operations = [operation_document(operation) for operation in plan.operations]
     held = [_held(each) for each in plan.held]
+    moved = None if plan.moved_workspace is None else moved_workspace_document(plan.moved_workspace)
     return {
         "format_version": FORMAT_VERSION,
         "workspace": plan.workspace,
-        "moved_workspace": plan.moved_workspace,
+        "moved_workspace": moved,
         "environment": report.config.environment,
         "complete": plan.complete,
-        "digest": _digest(operations, held, plan.moved_workspace),
+        "digest": _digest(operations, held, moved),
         "config": {
             "files": [{"path": file.path, "sha256": file.sha256} for file in report.config.files],
             "digest": report.config.digest,
@@ -128,16 +131,16 @@ def digest_of_document(document: PlanDocument) -> str:
 
 
 def _digest(
-    operations: Sequence[OperationDocument], held: Sequence[OperationDocument], moved_workspace: str | None
+    operations: Sequence[OperationDocument], held: Sequence[OperationDocument], moved: MovedWorkspaceDocument | None
 ) -> str:
     covered: dict[str, Json] = {"operations": _without_source(operations), "held": _without_source(held)}
-    if moved_workspace is not None:
-        covered["moved_workspace"] = moved_workspace
+    if moved is not None:
+        [covered["moved_workspace"]] = _without_source([moved])
     return "sha256:" + sha256_hex(canonical_json(covered))
 
 
-def _without_source(operations: Sequence[OperationDocument]) -> list[Json]:
-    return [{key: cast("Json", value) for key, value in each.items() if key != "source"} for each in operations]
+def _without_source(parts: Sequence[OperationDocument | MovedWorkspaceDocument]) -> list[Json]:
+    return [{key: cast("Json", value) for key, value in each.items() if key != "source"} for each in parts]
 
 
 def database_document(database: DatabaseFacts) -> DatabaseDocument:

@@ -112,8 +112,11 @@ def restricted_to_drift(document: PlanDocument) -> PlanDocument:
         "deferred": len(document["deferred"]),
         "unchanged": document["summary"]["unchanged"],
     }
+    moved = document["moved_workspace"]
     return {
         **document,
+        # The next apply moves it, which is no drift.
+        "moved_workspace": None if moved is None else {**moved, "risks": []},
         "operations": operations,
         "held": held,
         "problems": problems,

@@ -25,7 +25,10 @@ class Flagged(NamedTuple):
 
 
 def flagged(document: PlanDocument) -> Iterator[Flagged]:
-    """Every risk, as the document has them."""
+    """Every risk, as the document has them; that of a workspace which moves first."""
+    if (moved := document["moved_workspace"]) is not None:
+        for risk in moved["risks"]:
+            yield Flagged(f"workspace.{document['workspace']}", "", risk, moved["source"])
     for operation in (*document["operations"], *document["held"]):
         aside = " (held)" if "held_because" in operation else ""
         for risk in operation["risks"]:

@@ -59,6 +59,7 @@ def plan_annotations(document: PlanDocument) -> list[Annotation]:
     return [
         *(_problem(each, veto=True) for each in problems if each["code"] in SAFEGUARD_CODES),
         *(_problem(each, veto=False) for each in others if each["severity"] == "error"),
+        *_taken_over(document),
         *_dangers(document["operations"]),
         *_waiting(document["held"]),
         *_moved(document),
@@ -136,6 +137,12 @@ def _problem(problem: ProblemDocument, *, veto: bool) -> Annotation:
         lines=(f"{about}{_safe(problem['message'])}", *hint),
         source=problem["source"],
     )
+
+
+def _taken_over(document: PlanDocument) -> Iterator[Annotation]:
+    if (moved := document["moved_workspace"]) is not None:
+        title = f"moved workspace.{_safe(document['workspace'], _TITLE)}"
+        yield Annotation(level="warning", title=title, lines=tuple(_risk_lines(moved["risks"])), source=moved["source"])
 
 
 def _dangers(operations: Sequence[OperationDocument]) -> list[Annotation]:

@@ -61,7 +61,9 @@ def lock_change_text(
     """
     paint = Painter(colour=colour)
     plain = [_plain(each) for each in operations]
-    risky = cast("PlanDocument", {"operations": plain, "held": [], "problems": [], "drift": []})
+    risky = cast(
+        "PlanDocument", {"moved_workspace": None, "operations": plain, "held": [], "problems": [], "drift": []}
+    )
     # A plan shows the text of what waits, as somebody has to read it first; in a lock that is all of it.
     unread = cast("list[OperationDocument]", [{**each, "held_because": []} for each in plain])
     sections = (

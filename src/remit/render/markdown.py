@@ -116,7 +116,7 @@ def _head(what: Literal["plan", "apply", "drift"], document: PlanDocument, count
     ]
     if (moved := document["moved_workspace"]) is not None:
         lines.append(
-            f"The workspace is recorded as {code(moved, limit=64)} and moves with all its rows and its history."
+            f"The workspace is recorded as {code(moved['name'], limit=64)} and moves with all its rows and its history."
         )
     if not document["complete"]:
         lines.append(f"**Incomplete:** {code_line(incomplete_words(document))}.")

@@ -147,7 +147,7 @@ def _document() -> _Schema:
         {
             "format_version": {"const": FORMAT_VERSION},
             "workspace": _STRING,
-            "moved_workspace": _or_null(_STRING),
+            "moved_workspace": _or_null(_ref("moved_workspace")),
             "environment": _or_null(_STRING),
             "complete": _BOOLEAN,
             "digest": _PLAN_DIGEST,
@@ -312,6 +312,16 @@ def _operation(op: OpName, before: _Schema, after: _Schema, extra: Mapping[str, 
 
 def _parts_of_operations() -> dict[str, _Schema]:
     return {
+        "moved_workspace": _closed(
+            {
+                "name": _STRING,
+                "servers": _COUNT,
+                "assistants": _COUNT,
+                "attachments": _COUNT,
+                "risks": _list_of(_ref("risk")),
+                "source": _ref("source"),
+            }
+        ),
         "risk": _closed({"code": _enum(RiskCode), "detail": _STRING}),
         "change": _closed(
             {

@@ -100,7 +100,7 @@ def scope_words(document: PlanDocument) -> str:
     environment = document["environment"]
     named = "" if environment is None else f", environment {escape_terminal(environment)}"
     moved = document["moved_workspace"]
-    renamed = "" if moved is None else f", which is recorded as {escape_terminal(moved)} and moves"
+    renamed = "" if moved is None else f", which is recorded as {escape_terminal(moved['name'])} and moves"
     return f"{escape_terminal(document['workspace'])}{named}{renamed}"
 
 

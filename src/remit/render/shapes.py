@@ -29,6 +29,7 @@ __all__ = [
     "EnvelopeDocument",
     "LastGoodDocument",
     "ListedDocument",
+    "MovedWorkspaceDocument",
     "OperationDocument",
     "PlanDocument",
     "ProblemDocument",
@@ -410,15 +411,26 @@ class SummaryDocument(TypedDict):
     unchanged: int
 
 
+class MovedWorkspaceDocument(TypedDict):
+    """A workspace that the file takes over under another name: `name` is the recorded one, the counts are what comes along."""
+
+    name: str
+    servers: int
+    assistants: int
+    attachments: int
+    risks: list[RiskDocument]
+    source: SourceDocument
+
+
 class PlanDocument(TypedDict):
     """The whole plan, as `--format json` prints and `--out FILE` saves it.
 
-    `moved_workspace` is the name that the workspace is recorded under, where the file moves it to this one.
+    `moved_workspace` is what the workspace is recorded as, where the file moves it to another name.
     """
 
     format_version: str
     workspace: str
-    moved_workspace: str | None
+    moved_workspace: MovedWorkspaceDocument | None
     environment: str | None
     complete: bool
     digest: str

@@ -65,6 +65,7 @@ SUMMARY_ORDER = (
 
 RISK_ORDER = (
     RiskCode.ENDPOINT_CHANGE,
+    RiskCode.WORKSPACE_MOVED,
     RiskCode.LOOSENED,
     RiskCode.MIXED,
     RiskCode.BREAKING,
