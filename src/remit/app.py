@@ -210,11 +210,14 @@ class Database:
 
         return open_store(self.location, new_id=self.host.new_id, clock=self.host.clock).soundness()
 
-    def leases(self) -> LeaseDesk:
-        """Who watches which workspace. Raises NoDatabase, DatabaseVersion or DatabaseUnusable."""
+    def leases(self, *, patience: float) -> LeaseDesk:
+        """Who watches which workspace; a busy database is waited for `patience` seconds.
+
+        Raises NoDatabase, DatabaseVersion or DatabaseUnusable.
+        """
         from remit.store.database import open_store
 
-        return open_store(self.location, new_id=self.host.new_id, clock=self.host.clock).leases()
+        return open_store(self.location, new_id=self.host.new_id, clock=self.host.clock).leases(patience=patience)
 
     def create_or_upgrade(self) -> str:
         """Create it, or bring its schema to this version; says which, in a word."""

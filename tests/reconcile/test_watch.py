@@ -7,6 +7,7 @@ import sqlite3
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -51,14 +52,14 @@ async def test_a_saved_file_is_planned_within_a_second_at_the_pace_of_every_day(
     took: list[float] = []
     async with lab.watched(applies=False) as told:
         at = await told.until("plan")
-        # The best of a few: a machine that does other things says nothing about this one.
-        while not took or (min(took) > 1.0 and len(took) < 10):
+        # The median of a few, and of more where a machine does other things: most saves are planned in time, or it fails.
+        while len(took) < 3 or (median(took) > 1.0 and len(took) < 9):
             wanted, text = (1, ONLY_ONE) if len(took) % 2 == 0 else (2, CONFIG)
             began = clock()
             lab.write(text)
             at = await told.until("plan", lambda plan, wanted=wanted: summary(plan).get("attach") == wanted, after=at)
             took.append(clock() - began)
-    assert min(took) <= 1.0
+    assert median(took) <= 1.0
 
 
 ALL_THREE = CONFIG.replace("[one, two]", "[one, two, three]")
@@ -148,7 +149,6 @@ def test_case_c09_a_push_lists_that_server_alone_and_what_it_changed_is_held(lab
     scenario()
 
 
-@pytest.mark.slow
 @in_a_loop
 async def test_what_is_held_enters_by_an_acceptance_beside_the_watch_which_notices(lab: Lab) -> None:
     async with lab.watched() as told:
@@ -157,13 +157,11 @@ async def test_what_is_held_enters_by_an_acceptance_beside_the_watch_which_notic
         at = await told.until("plan", lambda plan: summary(plan).get("held") == 1, after=at)
         (held,) = told.of("plan")[-1]["held"]
         accept = f"{held['address']}@{held['after']['definition_digest']}"
-        ended = await asyncio.to_thread(lab.accept, accept)
-        assert ended == 0
+        assert await asyncio.to_thread(lab.accept, accept) == 1
         await told.until("plan", lambda plan: summary(plan) == {"unchanged": 2}, after=at)
     assert lab.attached()["a__one"] == "Does another thing."
 
 
-@pytest.mark.slow
 @in_a_loop
 async def test_with_a_lock_a_changed_description_enters_only_by_the_lock(lab: Lab) -> None:
     assert await asyncio.to_thread(lab.lock) == 0
@@ -310,7 +308,7 @@ async def test_a_database_that_is_locked_is_told_and_tried_again(lab: Lab) -> No
             lab.write(ONLY_ONE)
             at = await told.until("trouble", lambda code: code == "workspace-busy", after=at)
             # Long enough for more attempts, of which nobody need hear.
-            await asyncio.sleep(2.5)
+            await asyncio.sleep(0.6)
             other.execute("ROLLBACK")
         await applied(told, "detach assistant.ops/a__two", after=at)
         await told.until("mended", after=at)
@@ -430,7 +428,6 @@ async def test_a_server_that_is_declared_no_more_is_ended(lab: Lab) -> None:
         await until(lambda: not alive(pid))
 
 
-@pytest.mark.slow
 @in_a_loop
 async def test_case_c26_a_folder_of_server_files_is_followed_and_a_tool_that_comes_later_is_not_attached_unseen(
     lab: Lab,
@@ -447,7 +444,7 @@ async def test_case_c26_a_folder_of_server_files_is_followed_and_a_tool_that_com
     async with lab.watched() as told:
         at = await told.until("plan", lambda plan: summary(plan) == {"held": 2})
         accepts = [f"{each['address']}@{each['after']['definition_digest']}" for each in told.of("plan")[-1]["held"]]
-        assert await asyncio.to_thread(lab.accept, *accepts) == 0
+        assert await asyncio.to_thread(lab.accept, *accepts) >= len(accepts)
         at = await told.until("plan", lambda plan: summary(plan) == {"unchanged": 2}, after=at)
         lab.serve("a", tools=[tool("one"), tool("two"), tool("three")])
         at = await told.until("plan", lambda plan: summary(plan) == {"held": 1, "unchanged": 2}, after=at)

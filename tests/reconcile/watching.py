@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ParamSpec
 
 from remit.app import Database, Host, NoSink, host_of
+from remit.cli.lock_run import Asked, write_lock
 from remit.cli.session import PlanFlags
 from remit.cli.terminal import Terminal
 from remit.cli.watch_desk import Desk
@@ -28,14 +29,21 @@ from remit.reconcile.watch_files import FileEvents, FileWatch, file_events
 from remit.reconcile.watch_pace import WatchPace
 from remit.reconcile.watch_servers import ServerState
 from remit.render.shapes import PlanDocument
-from tests.cli.workspace import Workspace
 
 __all__ = ["CONFIG", "PACE", "Lab", "Told", "in_a_loop", "summary", "tool", "until"]
 
 SERVER = Path(__file__).parents[1] / "servers" / "changing_stdio.py"
 SECONDS = 20.0
 PACE = WatchPace(
-    poll=0.5, still=0.05, apply_still=0.1, tick=0.05, gap=0.05, first_answers=10.0, backoff=0.05, database_tick=0.1
+    poll=0.5,
+    still=0.05,
+    apply_still=0.1,
+    tick=0.05,
+    gap=0.05,
+    first_answers=10.0,
+    backoff=0.05,
+    database_tick=0.1,
+    patience=0.1,
 )
 """Everything a bit faster than in life."""
 
@@ -196,13 +204,16 @@ class Lab:
         return {each.provider_name: str(each.definition.content().description) for each in recorded.attachments}
 
     def accept(self, *acceptances: str) -> int:
-        """Apply with acceptances, as a person does beside the watch; the exit code."""
-        accepted = [word for each in acceptances for word in ("--accept", each)]
-        return Workspace(self.folder).process("apply", "--auto-approve", *accepted).code
+        """Apply with acceptances, as a person does beside the watch; how many operations were done."""
+        loaded = load(FileSet(main=self.config))
+        assert isinstance(loaded, Loaded)
+        desk = self.desk(applies=True, accept=acceptances)
+        planned = desk.plan(loaded, self.host.lister(self.folder, NoSink()))
+        return len(desk.apply(planned, loaded, None).done)
 
     def lock(self) -> int:
         """Write the lock from what the servers say now; the exit code."""
-        return Workspace(self.folder).process("lock", "--yes").code
+        return write_lock(FileSet(main=self.config), Asked(), yes=True, form="text", colour=False)
 
     def expire_lease(self) -> None:
         """Let the time of every lease be over."""
@@ -214,9 +225,9 @@ class Lab:
         with closing(sqlite3.connect(self.folder / ".remit" / "remit.db")) as raw:
             return str(raw.execute("SELECT expires_at FROM watch_leases").fetchone()[0])
 
-    def desk(self, *, applies: bool) -> Desk:
+    def desk(self, *, applies: bool, accept: tuple[str, ...] = ()) -> Desk:
         terminal = Terminal(colour=False, error_colour=False, interactive=False, width=100)
-        flags = PlanFlags.of(refresh="live", servers=(), accept=(), allow_detach=None, allow_empty=())
+        flags = PlanFlags.of(refresh="live", servers=(), accept=accept, allow_detach=None, allow_empty=())
         return Desk(
             config=FileSet(main=self.config),
             host=self.host,

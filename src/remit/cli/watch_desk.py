@@ -18,18 +18,14 @@ from remit.config.loader import Loaded
 from remit.core.leases import Lease, LeaseDesk, Watcher
 from remit.core.live import Era
 from remit.core.matching import Known, match_servers
-from remit.core.ports import Store
+from remit.core.ports import ServerLister, Store
 from remit.core.recorded import Recorded
 from remit.errors import NoDatabase
 from remit.reconcile.applying import Applied, AppliedBy, ApprovedDigest, Inputs, Planned, apply
 from remit.reconcile.observe import ObserveRequest, observe
-from remit.reconcile.watch import KnownAnswers
 from remit.reconcile.watch_pace import WatchPace
 
 __all__ = ["Desk"]
-
-_LOCK_SECONDS = 2.0
-"""A busy database is tried again anyway, and Ctrl-C waits for this."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,7 +44,7 @@ class Desk:
     def take(self, loaded: Loaded) -> Lease | None:
         """The lease of the workspace; None where there is no database yet. Raises WorkspaceBusy."""
         try:
-            self._leases = self._database(loaded).leases()
+            self._leases = self._database(loaded).leases(patience=self.pace.patience)
         except NoDatabase:
             if self.required:
                 raise
@@ -83,7 +79,7 @@ class Desk:
             if isinstance(match, Known) and match.registration.era is not None
         }
 
-    def plan(self, loaded: Loaded, answers: KnownAnswers) -> Planned:
+    def plan(self, loaded: Loaded, answers: ServerLister) -> Planned:
         """The plan that `remit plan` would make, from what the servers said last. Raises ConfigError for a broken lock."""
         database = self._database(loaded)
         store, recorded = self._recorded(database)
@@ -114,7 +110,7 @@ class Desk:
             planned,
             ApprovedDigest(planned.document["digest"]),
             by=AppliedBy(actor=self.host.actor(), at=self.host.clock(), commit=surroundings.commit),
-            lock_timeout=_LOCK_SECONDS,
+            lock_timeout=self.pace.patience,
             caches=NoCaches(),
             lease=lease,
         )

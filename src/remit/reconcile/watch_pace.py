@@ -32,6 +32,8 @@ class WatchPace:
     """The pause after the first failed listing of a server; it doubles, up to `poll`."""
     database_tick: float = 2.0
     """Between two looks at the database: whether it is there, and whether somebody else applied."""
+    patience: float = 2.0
+    """The longest wait for a busy database at one look: it is tried again anyway, and Ctrl-C waits for this."""
     lease: float = 15.0
     """How long a lease lasts; it is renewed three times in that time."""
 

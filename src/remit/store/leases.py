@@ -22,20 +22,20 @@ __all__ = ["REPLACED", "RUNNING", "Leases", "require_lease"]
 
 RUNNING = "watcher-running"
 REPLACED = "watcher-replaced"
-_SECONDS = 2.0
 _ROW = watch_leases.c
 
 
 class Leases:
-    """The LeaseDesk of core/watch_ports.py. Made by `DatabaseStore.leases`."""
+    """The LeaseDesk of core/watch_ports.py. Made by `DatabaseStore.leases`. A busy database is waited for `patience` seconds."""
 
-    def __init__(self, access: Access):
+    def __init__(self, access: Access, *, patience: float):
         self._access = access
+        self._patience = patience
 
     def take(self, workspace: str, watcher: Watcher, *, seconds: float) -> Lease:
         """A lease for so long. Raises WorkspaceBusy where another watcher holds it."""
         require_storable(workspace, watcher.host, place=f"workspace.{workspace}")
-        with self._access.writing(lock_timeout=_SECONDS, place=f"workspace.{workspace}") as connection:
+        with self._access.writing(lock_timeout=self._patience, place=f"workspace.{workspace}") as connection:
             now = _database_time(connection)
             row = _row_of(connection, workspace)
             if row is not None and _is_held(row, now, seconds):
@@ -51,7 +51,7 @@ class Leases:
 
     def renew(self, lease: Lease, *, seconds: float) -> bool:
         """Prolong a lease. False where another watcher took it, or its row is gone."""
-        with self._access.writing(lock_timeout=_SECONDS, place=f"workspace.{lease.workspace}") as connection:
+        with self._access.writing(lock_timeout=self._patience, place=f"workspace.{lease.workspace}") as connection:
             until = _database_time(connection) + timedelta(seconds=seconds)
             renewed = connection.execute(_mine(lease).values(expires_at=time_text(until))).rowcount == 1
             connection.commit()
@@ -59,7 +59,7 @@ class Leases:
 
     def release(self, lease: Lease) -> None:
         """Let a lease end now; its row stays, so that the next epoch is another one."""
-        with self._access.writing(lock_timeout=_SECONDS, place=f"workspace.{lease.workspace}") as connection:
+        with self._access.writing(lock_timeout=self._patience, place=f"workspace.{lease.workspace}") as connection:
             connection.execute(_mine(lease).values(expires_at=time_text(_database_time(connection))))
             connection.commit()
 

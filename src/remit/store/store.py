@@ -85,11 +85,11 @@ class DatabaseStore:
 
         return self._access.read(lambda connection: read_soundness(connection, self._clock))
 
-    def leases(self) -> "Leases":
-        """Who watches which workspace."""
+    def leases(self, *, patience: float = 2.0) -> "Leases":
+        """Who watches which workspace; a busy database is waited for so many seconds."""
         from remit.store.leases import Leases  # noqa: PLC0415 (only a watch needs it)
 
-        return Leases(self._access)
+        return Leases(self._access, patience=patience)
 
     @contextmanager
     def workspace(
