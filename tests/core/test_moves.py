@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from remit.core.definition import Definition
 from remit.core.desired import Desired, DesiredAssistant, DesiredServer, Move
 from remit.core.diagnostics import Source
 from remit.core.envelope import MOST_RESTRICTIVE, Envelope, EnvelopePatch, Surface
 from remit.core.identity import HttpEndpoint, StdioEndpoint
 from remit.core.live import Listed, Live
+from remit.core.lock import Lock
 from remit.core.model import apply_operations
 from remit.core.moved_entries import check_entries
 from remit.core.moves import resolve_moves, with_workspace
@@ -28,6 +30,7 @@ from remit.core.operations import (
 from remit.core.plan import DriftKind, HoldReason, MovedWorkspace, Plan
 from remit.core.recorded import Recorded, WorkspaceRecord
 from remit.core.subjects import InvalidAddress, read_endpoint_subject, read_subject
+from remit.reconcile.outcome import ExitCode, plan_exit
 from tests.states import (
     LINE,
     OTHER_WORKSPACE,
@@ -392,3 +395,28 @@ def test_moves_of_servers_are_found_under_the_moved_workspace() -> None:
     assert moves.workspace is not None
     assert (moves.workspace.name, moves.servers) == ("demo", {"new": KNOWN.server_id})
     assert (moves.problems, moves.notes) == ([], [])
+
+
+@pytest.mark.parametrize("offered", [definition(), definition("Finds other things.")])
+@pytest.mark.parametrize("pattern", ["find", "*"])
+def test_a_moved_tool_that_the_lock_does_not_have_is_held_as_what_the_file_asks_for(
+    offered: Definition, pattern: str
+) -> None:
+    wanted = moving(OLD, assistant("ops", select("old", pattern)), move("tool.old/search", "tool.old/find"))
+    made = plan(wanted, recorded(KNOWN, OPS, SEARCH), {"old": listed(find=offered)}, lock=Lock())
+    [held] = made.held
+    assert (held.because, held.operation.origin, held.operation.reason) == (
+        (HoldReason.NOT_IN_LOCK,),
+        Origin.FILE,
+        Reason.MOVED,
+    )
+    assert plan_exit(made, detailed=False) is ExitCode.REFUSED
+
+
+@pytest.mark.parametrize("pattern", ["search", "*"])
+def test_a_changed_text_that_the_lock_does_not_have_is_held_as_what_the_server_said(pattern: str) -> None:
+    wanted = desired(OLD, assistant("ops", select("old", pattern)))
+    other = definition("Finds other things.")
+    made = plan(wanted, recorded(KNOWN, OPS, SEARCH), {"old": listed(search=other)}, lock=Lock())
+    assert [(each.because, each.operation.origin) for each in made.held] == [((HoldReason.NOT_IN_LOCK,), Origin.LIVE)]
+    assert plan_exit(made, detailed=False) is ExitCode.OK

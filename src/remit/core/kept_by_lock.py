@@ -26,12 +26,12 @@ def judge_by_lock(context: AssistantContext, kept: Kept, outcome: ToolOutcome) -
             outcome.operations.append(_to_lock(context, kept, live))
         case LockRow.DRIFT:
             _report_change(context, kept, live, outcome)
-        case LockRow.NOT_LOCKED if kept.moved_to is not None:
-            _hold(refresh_of(context, kept, live), HoldReason.NOT_IN_LOCK, outcome)
-        case LockRow.NOT_LOCKED:
+        case LockRow.NOT_LOCKED if kept.moved_to is None:
             outcome.problems.append(_not_locked(context, kept))
-        case LockRow.HOLD_NOT_LOCKED:
-            _hold(refresh_of(context, kept, live), HoldReason.NOT_IN_LOCK, outcome)
+        case LockRow.NOT_LOCKED | LockRow.HOLD_NOT_LOCKED:
+            # A changed text is the server's wish. A move is the file's, and so is whatever it waits for.
+            origin = Origin.LIVE if kept.moved_to is None else Origin.FILE
+            _hold(refresh_of(context, kept, live, origin=origin), HoldReason.NOT_IN_LOCK, outcome)
         case LockRow.HOLD_NOT_OFFERED if locked is not None:
             _hold(_to_lock(context, kept, locked.definition), HoldReason.UNLIKE_LOCK, outcome)
             if live.definition_digest != kept.attachment.definition.definition_digest:
