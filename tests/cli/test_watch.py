@@ -1,5 +1,7 @@
 """`remit watch` as a process: what it prints, how it ends, and that there is only one of a workspace."""
 
+import contextlib
+import io
 import json
 import os
 import queue
@@ -10,18 +12,30 @@ import sys
 import threading
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from remit.app import host_of
+from remit.cli.session import PlanFlags
+from remit.cli.terminal import Terminal
+from remit.cli.watch_desk import Desk
+from remit.cli.watch_view import TextLines
+from remit.config.file_set import FileSet
+from remit.config.loader import Loaded, load
+from remit.reconcile.watch import Cause
+from remit.reconcile.watch_pace import WatchPace
+from remit.render.shapes import PlanDocument
 from tests.cli.documents import assert_fits
-from tests.cli.workspace import Workspace, measured_environment, tool
+from tests.cli.workspace import Workspace, clean_environment, measured_environment, tool
 from tests.upstream.support import alive
 
 pytestmark = pytest.mark.slow
 SECONDS = 60.0
+TERMINAL = Terminal(colour=False, error_colour=False, interactive=False, width=100)
 SERVER = Path(__file__).parents[1] / "servers" / "changing_stdio.py"
 CONFIG = """\
 version: 1
@@ -134,78 +148,86 @@ def children(here: Workspace) -> list[int]:
     return [int(line) for line in (here.folder / "pids").read_text("utf-8").split()]
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_ends_a_watch_with_its_servers_and_its_lease(folder: Workspace, number: int, code: int) -> None:
-    with watching(folder, "--apply", "--create-db", "--format", "json") as one:
-        applied(one)
-        ended, err = one.end(number)
-    assert (ended, "Traceback" in err) == (code, False)
-    assert [pid for pid in children(folder) if alive(pid)] == []
-    with closing(sqlite3.connect(folder.folder / ".remit" / "remit.db")) as raw:
-        assert raw.execute(
+def desk(here: Workspace) -> Desk:
+    """A watch's desk in this process, as a second `remit watch` would have it."""
+    host = host_of(clean_environment())
+    return Desk(
+        config=FileSet(main=here.folder / "mcp.yaml"),
+        host=host,
+        terminal=TERMINAL,
+        flags=PlanFlags.of(refresh="live", servers=(), accept=(), allow_detach=None, allow_empty=()),
+        pace=WatchPace(),
+        watcher=host.watcher(),
+        required=True,
+    )
+
+
+def loaded(here: Workspace) -> Loaded:
+    found = load(FileSet(main=here.folder / "mcp.yaml"))
+    assert isinstance(found, Loaded)
+    return found
+
+
+def is_left(here: Workspace) -> bool:
+    """Whether no server of a watch runs any more, and its lease is free."""
+    with closing(sqlite3.connect(here.folder / ".remit" / "remit.db")) as raw:
+        free = raw.execute(
             "SELECT expires_at <= strftime('%Y-%m-%dT%H:%M:%f', 'now', '+1 second') FROM watch_leases"
-        ).fetchone() == (1,)
+        ).fetchone()
+    return free == (1,) and [pid for pid in children(here) if alive(pid)] == []
 
 
-def test_a_changed_description_is_held_shown_with_its_argument_and_enters_by_it(folder: Workspace) -> None:
+def test_a_changed_description_is_held_shown_with_its_argument_and_enters_by_it_until_ctrl_c(folder: Workspace) -> None:
     with watching(folder, "--apply", "--create-db") as one:
         one.until(lambda line: "Applied: 1 attach" in line)
         serve(folder, tool("one", "Does another thing."))
         line = one.until(lambda line: "--accept assistant.ops/a__one@d1:" in line)
         one.until(lambda line: "held until somebody accepts it" in line)
-        accepted = folder.process("apply", "--auto-approve", *line.split())
+        accepted = folder.run("apply", "--auto-approve", *line.split())
         assert (accepted.code, "1 refresh" in accepted.out) == (0, True)
         one.until(lambda line: "Nothing to do: 1 unchanged" in line)
-        assert one.end(signal.SIGINT)[0] == 130
-    assert "Does another thing." in folder.run("status", "--format", "json").out or folder.plan().done == {
-        "unchanged": 1
-    }
+        ended, err = one.end(signal.SIGINT)
+    assert (ended, "Traceback" in err, is_left(folder)) == (130, False, True)
 
 
-def test_under_a_lock_a_held_line_names_the_lock_and_no_argument_that_would_be_refused(folder: Workspace) -> None:
-    assert folder.process("lock", "--yes").code == 0
-    folder.write((folder.folder / "mcp.yaml").read_text("utf-8").replace("include: [one]", "include: [one, two]"))
-    serve(folder, tool("one"), tool("two"))
-    with watching(folder, "--apply", "--create-db") as one:
-        one.until(lambda line: "held until the lock approves it: `remit lock`" in line)
-    assert [line for line in one.lines if "--accept" in line] == []
-
-
-def test_a_watch_without_apply_says_what_an_apply_would_do_and_creates_nothing(folder: Workspace) -> None:
-    with watching(folder) as one:
-        one.until(lambda line: "next: remit apply" in line)
-        one.end(signal.SIGINT)
-    assert any("+ attach" in line for line in one.lines)
-    assert not (folder.folder / ".remit").exists()
-
-
-def test_a_file_that_is_not_valid_is_told_with_its_lines_and_waited_for(folder: Workspace) -> None:
-    write(folder, "mcp: [")
-    with watching(folder, "--format", "json") as one:
-        rejected = one.event("rejected")
-        write(folder)
-        one.event("plan", lambda event: event["plan"]["summary"]["attach"] == 1)
-        one.end(signal.SIGINT)
-    assert [(each["code"], each["source"]["file"]) for each in rejected["problems"]] == [("yaml-syntax", "mcp.yaml")]
-
-
-def test_a_second_watch_exits_with_6_and_names_the_first(folder: Workspace) -> None:
-    with watching(folder, "--apply", "--create-db", "--format", "json") as one:
-        applied(one)
-        with watching(folder, "--apply") as second:
-            code, err = second.end()
-        assert (code, f"process {one.process.pid} on " in err) == (6, True)
-        assert one.process.poll() is None
-
-
-def test_a_watch_that_was_killed_keeps_nobody_waiting(folder: Workspace) -> None:
+def test_a_watch_that_was_killed_keeps_nobody_waiting_and_the_next_waits_for_a_valid_file_until_sigterm(
+    folder: Workspace,
+) -> None:
     with watching(folder, "--apply", "--create-db", "--format", "json") as one:
         applied(one)
         one.process.kill()
         one.process.wait()
+    write(folder, "mcp: [")
     with watching(folder, "--apply", "--format", "json") as second:
-        second.event("plan")
-        assert second.end(signal.SIGTERM)[0] == 143
+        rejected = second.event("rejected")
+        write(folder)
+        second.event("plan", lambda event: event["plan"]["summary"]["unchanged"] == 1)
+        ended, err = second.end(signal.SIGTERM)
+    assert (ended, "Traceback" in err, is_left(folder)) == (143, False, True)
+    assert [(each["code"], each["source"]["file"]) for each in rejected["problems"]] == [("yaml-syntax", "mcp.yaml")]
+
+
+def test_under_a_lock_a_held_line_names_the_lock_and_no_argument_that_would_be_refused(folder: Workspace) -> None:
+    assert folder.run("lock", "--yes").code == 0
+    folder.write((folder.folder / "mcp.yaml").read_text("utf-8").replace("include: [one]", "include: [one, two]"))
+    serve(folder, tool("one"), tool("two"))
+    document = folder.plan().document
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        view = TextLines(TERMINAL, lambda: datetime(2026, 5, 4, tzinfo=UTC), applies=True)
+        view.plan(cast("PlanDocument", document), Cause.START, is_news=True)
+    assert "held until the lock approves it: `remit lock`" in out.getvalue()
+    assert "--accept" not in out.getvalue()
+
+
+def test_a_second_watch_exits_with_6_and_names_the_first(folder: Workspace) -> None:
+    desk(folder).host.database(folder.folder).create_or_upgrade()
+    first = desk(folder)
+    lease = first.take(loaded(folder))
+    second = folder.run("watch", "--apply")
+    assert lease is not None
+    assert (second.code, f"process {os.getpid()} on " in second.err) == (6, True)
+    assert first.renew(lease)
 
 
 def test_fault_f4_a_stopped_watch_that_wakes_after_its_lease_applies_nothing_and_exits_with_6(
@@ -216,16 +238,14 @@ def test_fault_f4_a_stopped_watch_that_wakes_after_its_lease_applies_nothing_and
         one.process.send_signal(signal.SIGSTOP)
         with closing(sqlite3.connect(folder.folder / ".remit" / "remit.db")) as raw, raw:
             raw.execute("UPDATE watch_leases SET expires_at = '2000-01-01T00:00:00.000000+00:00'")
-        with watching(folder, "--apply", "--format", "json") as second:
-            second.event("plan")
-            write(folder, CONFIG.replace("include: [one]", "include: [one, two]"))
-            serve(folder, tool("one"), tool("two"))
-            second.event("applied", lambda event: event["applied"]["serial"] == 2)
-            one.process.send_signal(signal.SIGCONT)
-            code, err = one.end()
-            assert (code, f"process {second.process.pid} on " in err) == (6, True)
-            second.end(signal.SIGTERM)
-    assert [each["serial"] for each in folder.run("history", "--format", "json").document["applies"]] == [2, 1]
+        assert desk(folder).take(loaded(folder)) is not None
+        # What it finds when it wakes is a plan that it would have applied.
+        write(folder, CONFIG.replace("include: [one]", "include: [one, two]"))
+        serve(folder, tool("one"), tool("two"))
+        one.process.send_signal(signal.SIGCONT)
+        code, err = one.end()
+    assert (code, f"process {os.getpid()} on " in err) == (6, True)
+    assert [each["serial"] for each in folder.run("history", "--format", "json").document["applies"]] == [1]
 
 
 @pytest.mark.parametrize(
@@ -247,7 +267,9 @@ def test_what_cannot_be_meant_ends_at_once(
     assert (ended.code, words in ended.err) == (code, True)
 
 
-def test_on_a_terminal_a_panel_shows_servers_and_the_last_plan(folder: Workspace) -> None:
+def test_on_a_terminal_a_panel_shows_servers_and_what_an_apply_would_do_and_nothing_is_created(
+    folder: Workspace,
+) -> None:
     import pty
 
     leader, follower = pty.openpty()
@@ -276,6 +298,8 @@ def test_on_a_terminal_a_panel_shows_servers_and_the_last_plan(folder: Workspace
         process.wait()
         os.close(leader)
     panel = shown.split("next: remit apply")[0]
+    assert "+ attach" in panel
+    assert not (folder.folder / ".remit").exists()
     assert "1 tool; says when its tools change; since " in panel
     assert "Ctrl-C ends it" in panel
     assert shown.rstrip().endswith("remit: interrupted")
