@@ -1,12 +1,15 @@
 """JSON with comments, TOML and YAML of other tools: positions, and mistakes that are told without a value."""
 
+import json
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from remit.config.dialects.importing import import_files
 from remit.config.dialects.json_nodes import parse_json
+from remit.config.dialects.table import DIALECTS
 from remit.config.findings import Findings
 from remit.config.nodes import ListNode, MapNode, Node, Scalar
 from tests.config.dialects.support import findings, imported
@@ -147,8 +150,40 @@ def test_yaml_with_a_key_twice_or_a_merge_is_refused_whole(tmp_path: Path) -> No
 
 
 def test_a_file_that_is_not_utf_8_is_an_error(tmp_path: Path) -> None:
-    from remit.config.dialects.importing import import_files
-
     path = tmp_path / "m.json"
     path.write_bytes(b"\xff\xfe{\x00}\x00")
     assert [each.code for each in import_files([path]).diagnostics] == ["config-encoding"]
+
+
+def test_servers_of_single_folders_are_counted_where_they_are_left_out(tmp_path: Path) -> None:
+    table = {"mcpServers": {"a": {"command": "x"}}}
+    text = json.dumps({"projects": {"/a": table, "/b": table, "/c": {}}})
+    for kept in (text, text.replace("{", '{"mcpServers": {}, ', 1)):
+        found = imported(tmp_path, ".claude.json", kept)
+        assert (found.servers, found.failed) == ((), False)
+        assert [(each.code, each.message) for each in found.diagnostics] == [
+            ("no-servers", "the file has no server"),
+            ("not-carried-over", "`projects`: 2 that a single folder has were left out"),
+        ]
+
+
+@pytest.mark.parametrize("named", ["vscode", "zed", "codex", "opencode"])
+def test_a_file_of_another_client_than_the_named_one_is_told(tmp_path: Path, named: str) -> None:
+    path = tmp_path / "m.json"
+    path.write_text('{"mcpServers": {"a": {"command": "x"}}}', "utf-8")
+    [finding] = import_files([path], dialect=DIALECTS[named]).diagnostics
+    assert (finding.code, finding.message, finding.hint) == (
+        "no-servers",
+        f"the file has no server where {named} has them; it has `mcpServers`, as claude-code writes it",
+        "leave --dialect out",
+    )
+
+
+def test_a_file_without_a_server_is_told_beside_one_that_has_some(tmp_path: Path) -> None:
+    paths = [tmp_path / "empty.json", tmp_path / "full.json"]
+    paths[0].write_text('{"mcpServers": {}}', "utf-8")
+    paths[1].write_text('{"mcpServers": {"a": {"command": "x"}}}', "utf-8")
+    found = import_files(paths)
+    assert [(each.code, Path(each.source.file).name) for each in found.diagnostics if each.source] == [
+        ("no-servers", "empty.json")
+    ]

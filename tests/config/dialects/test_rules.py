@@ -34,7 +34,7 @@ def test_one_bad_entry_never_hides_the_others_and_each_is_told(tmp_path: Path) -
                 "host": {"url": "https://${HOST}/mcp"},
                 "scheme": {"url": "ftp://x.example.com"},
                 "contradiction": {"type": "sse", "command": "x"},
-                "検索": {"command": "y"},
+                "🔎": {"command": "y"},
                 "last": {"command": "z"},
             }
         }
@@ -98,6 +98,26 @@ def test_two_names_with_one_slug_are_an_error_that_names_both(tmp_path: Path) ->
     assert [each.name for each in found.servers] == ["my_server"]
     [collision] = [each for each in found.diagnostics if each.code == "name-collision"]
     assert collision.message.startswith("`my server` and `my/server` in ")
+
+
+def test_a_name_in_another_script_comes_through_and_beside_a_name_that_mcp_yaml_can_have(tmp_path: Path) -> None:
+    names = ("тест", "日本", "é", "Zoë server")
+    found = claude(tmp_path, **{name: {"command": name} for name in names})
+    assert [(each.declared, each.name, each.namespace) for each in found.servers] == [
+        ("тест", "xn--e1aybc", "xn_e1aybc"),
+        ("日本", "xn--wgv71a", "xn_wgv71a"),
+        ("é", "xn--9ca", "xn_9ca"),
+        ("Zoë server", "zo_server", None),
+    ]
+    assert (findings(found), found.failed) == ([], False)
+    assert [line.strip() for line in entries(found).splitlines() if "called there" in line] == [
+        f"# called there: {name}" for name in names
+    ]
+
+
+def test_a_finding_on_a_name_in_another_script_names_the_server_all_the_same(tmp_path: Path) -> None:
+    found = claude(tmp_path, тест={"command": "npx", "args": ["foo"]})
+    assert findings(found) == [("warning unpinned", 1, "xn--e1aybc")]
 
 
 def test_the_same_server_in_two_files_is_taken_once(tmp_path: Path) -> None:

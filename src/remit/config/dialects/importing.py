@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from remit.config.credentials import is_showable
+from remit.config.dialects.claude import servers_of_projects
 from remit.config.dialects.json_nodes import parse_json
 from remit.config.dialects.literals import Literals
 from remit.config.dialects.model import (
@@ -24,7 +25,7 @@ from remit.config.dialects.model import (
     Report,
     Variable,
 )
-from remit.config.dialects.normalising import normalised, slug_of
+from remit.config.dialects.normalising import name_of, normalised, slug_of
 from remit.config.dialects.table import DIALECTS, dialect_of
 from remit.config.dialects.toml_nodes import parse_toml
 from remit.config.dialects.writing import mcp_text
@@ -42,6 +43,9 @@ from remit.core.identity import identity_key_of
 from remit.core.references import EnvReference, parse_references
 
 __all__ = ["import_files", "read_document"]
+
+_TABLES = ("mcpServers", "servers", "context_servers", "mcp_servers", "mcp", "kind", "projects")
+"""Where the clients have their servers."""
 
 _SUFFIXES: Mapping[str, Form] = {
     ".json": Form.JSON,
@@ -79,13 +83,15 @@ def import_files(
             _unknown(document, findings)
             continue
         dialects[document.file] = known.name
-        found += ((draft, known) for draft in known.drafts(document, lambda name: _report_of(name, findings)))
+        drafts = list(known.drafts(document, lambda name: _report_of(name, findings)))
+        _left_out(document, findings)
+        if not drafts:
+            _nothing(document, path, known, findings)
+        found += ((draft, known) for draft in drafts)
     literals = _literals([draft for draft, _ in found], [*texts, *(document.text for _, document in documents)], texts)
     read = [normalised(draft, known, literals, _report_of(draft.name, findings)) for draft, known in found]
     scrubbed = [_scrubbed(server, literals) for server in read if server is not None]
     servers = tuple(_Fitting(findings, beside).servers(scrubbed))
-    if not scrubbed and not findings.rejecting:
-        _nothing(documents, findings)
     return Imports(
         servers=servers,
         diagnostics=findings.diagnostics(),
@@ -143,15 +149,27 @@ def _unknown(document: Document, findings: Findings) -> None:
     findings.add("unknown-dialect", Source(document.file, 1, 1), "no known client writes such a file", hint=hint)
 
 
-def _nothing(documents: Sequence[tuple[Path, Document]], findings: Findings) -> None:
-    for _, document in documents:
-        findings.add(
-            "no-servers",
-            Source(document.file, 1, 1),
-            "the file has no server",
-            hint="nothing is written: a file that asks for nothing is never made of an empty one",
-            severity=Severity.NOTE,
-        )
+def _left_out(document: Document, findings: Findings) -> None:
+    if projects := servers_of_projects(document):
+        place, count = projects
+        message = f"`projects`: {count} that a single folder has {'was' if count == 1 else 'were'} left out"
+        hint = "copy what you want into a file with `mcpServers`, and import that"
+        findings.add("not-carried-over", place.source, message, hint=hint, severity=Severity.NOTE)
+
+
+def _nothing(document: Document, path: Path, dialect: Dialect, findings: Findings) -> None:
+    """Say of a file that no server came out of it, and what it has instead, unless its errors say it."""
+    found = findings.diagnostics()
+    if any(each.severity is Severity.ERROR and each.source and each.source.file == document.file for each in found):
+        return
+    other = dialect_of(document, path)
+    message = "the file has no server"
+    hint = "nothing is written: a file that asks for nothing is never made of an empty one"
+    if other and not dialect.fits(document):
+        tables = ", ".join(f"`{key}`" for key in _TABLES if any(key in root.entries for root in document.roots))
+        message = f"the file has no server where {dialect.name} has them; it has {tables}, as {other.name} writes it"
+        hint = "leave --dialect out"
+    findings.add("no-servers", Source(document.file, 1, 1), message, hint=hint, severity=Severity.NOTE)
 
 
 # --- one server ----------------------------------------------------------------------------------------------------------
@@ -168,7 +186,7 @@ def _literals(drafts: Iterable[Draft], texts: Iterable[str], beside: Iterable[st
 
 
 def _report_of(name: Scalar, findings: Findings) -> Report:
-    address = server_address(name.text if is_showable(name.text) else "?")
+    address = server_address(name.text if is_showable(name.text) else name_of(name.text) or "?")
 
     def report(
         code: str, place: Node, message: str, *, hint: str | None = None, severity: Severity = Severity.WARNING
@@ -246,7 +264,8 @@ class _Fitting:
         if own is None and _NAMESPACE.match(server.name) and server.name not in namespaces:
             return replace(server, namespace=None)
         last = re.split(r"[/:]", server.declared.rstrip("/"))[-1]
-        candidates = [own, derive_namespace(last), derive_namespace(slug_of(server.declared))]
+        told = derive_namespace(last) if re.search("[A-Za-z]", last) else None
+        candidates = [own, told, derive_namespace(slug_of(server.declared))]
         free = next((each for each in candidates if each and each not in namespaces), None)
         if free is None:
             # Numbers would depend on the order of the files; the name does not.

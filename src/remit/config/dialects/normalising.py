@@ -28,7 +28,7 @@ from remit.core.diagnostics import Severity
 from remit.core.identity import Transport
 from remit.core.references import EnvReference, InvalidReference, parse_references
 
-__all__ = ["normalised", "slug_of"]
+__all__ = ["name_of", "normalised", "slug_of"]
 
 _TRANSPORTS = {
     "stdio": Transport.STDIO, "local": Transport.STDIO, "http": Transport.STREAMABLE_HTTP,
@@ -47,8 +47,23 @@ _SCHEME_ALONE = re.compile(r"Bearer|Basic|Token|ApiKey|Digest", re.IGNORECASE)
 
 
 def slug_of(declared: str) -> str:
-    """`[a-z0-9_-]`: lower case, each run of anything else one `_`. Two names with one slug are never both imported."""
-    return re.sub(r"[^a-z0-9_-]+", "_", declared.lower()).strip("_-")
+    """`[a-z0-9_-]`: lower case, each run of anything else one `_`; a name in another script as domain names write it (`xn--...`).
+
+    Two names with one slug are never both imported.
+    """
+    slug = re.sub(r"[^a-z0-9_-]+", "_", declared.lower()).strip("_-")
+    letters = "" if slug else "".join(each for each in declared.lower() if each.isalnum())
+    return f"xn--{letters.encode('punycode').decode()}" if letters else slug
+
+
+def name_of(declared: str) -> str | None:
+    """The name that mcp.yaml can have: the declared one, else its slug; None where it has neither, or is a secret."""
+    if looks_secret("", declared):
+        return None
+    if re.fullmatch(NAME_PATTERN, declared):
+        return declared
+    slug = slug_of(declared)
+    return slug if slug and slug[0] != "-" and len(slug) <= 64 else None
 
 
 def normalised(draft: Draft, dialect: Dialect, literals: Literals, report: Report) -> ImportedServer | None:
@@ -90,13 +105,8 @@ class _Normalising:
     # --- names, contradictions, what is left out ------------------------------------------------------------------------
 
     def _name(self) -> str | None:
-        declared = self.draft.name.text
-        slug = slug_of(declared)
-        if not looks_secret("", declared):
-            if re.fullmatch(NAME_PATTERN, declared):
-                return declared
-            if slug and slug[0] != "-" and len(slug) <= 64:
-                return slug
+        if (name := name_of(self.draft.name.text)) is not None:
+            return name
         hint = "rename it there: letters, digits, space and . _ - are allowed, at most 64"
         message = "the name of the server cannot become one of mcp.yaml"
         self.report("invalid-name", self.draft.name, message, hint=hint, severity=Severity.ERROR)
