@@ -3,10 +3,14 @@
 import asyncio
 import json
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
 
 from remit.core.events import Direction, EventKind, ProtocolEvent
 from tests.servers.http_server import HttpServer
-from tests.upstream.calls import a_call, connections, contract_of, fault, limited, recorded, said, until
+from tests.upstream.calls import a_call, connections, contract_of, fault, limited, recorded, said, server_from, until
 from tests.upstream.support import SECRET, KeptEvents, raw_server
 
 
@@ -171,6 +175,48 @@ def test_notifications_of_no_request_are_recorded_up_to_a_limit():
     asyncio.run(main())
     noted = [event for event in sink.events if event.kind is EventKind.NOTIFICATION]
     assert (len(noted), noted[-1].body) == (1_000 + 1, {"left_out": 800})
+
+
+def test_a_flood_of_requests_of_the_server_is_answered_and_recorded_up_to_a_limit_and_costs_no_call(
+    tmp_path: Path,
+):
+    sink = KeptEvents()
+    pings = "".join(json.dumps({"jsonrpc": "2.0", "id": n, "method": "ping"}) + "\n" for n in range(20_000))
+
+    async def main() -> None:
+        async with connections(sink=sink) as every:
+            # The server reads nothing while it writes, so the answers wait for it.
+            said(await every.of(recorded(server_from(tmp_path / "options", say={"tools/call": pings}))).call(a_call()))
+
+    asyncio.run(main())
+    asked = [
+        event for event in sink.events if event.kind is EventKind.MESSAGE and event.direction is Direction.RECEIVED
+    ]
+    answers = [event for event in sink.events if event.kind is EventKind.MESSAGE and event.direction is Direction.SENT]
+    (left_out,) = [event.body["left_out"] for event in sink.events if "left_out" in event.body]
+    assert (len(asked) + int(str(left_out)), len(answers) <= len(asked) <= 1_000) == (20_000, True)
+
+
+@pytest.mark.parametrize("apart", [False, True], ids=["one piece", "many pieces"])
+def test_each_request_of_a_server_is_recorded_once_and_answered_however_they_are_cut(apart: bool):
+    sink = KeptEvents()
+    pings = [{"jsonrpc": "2.0", "id": f"p{n}", "method": "ping"} for n in range(20)]
+    whole = "".join(json.dumps(ping) + "\n" for ping in pings)
+    options: dict[str, Any] = {"frames": {"tools/call": pings}} if apart else {"say": {"tools/call": whole}}
+
+    def of(direction: Direction) -> list[object]:
+        return [
+            event.body["id"] for event in sink.events if (event.kind, event.direction) == (EventKind.MESSAGE, direction)
+        ]
+
+    async def main() -> None:
+        async with connections(sink=sink) as every:
+            said(await every.of(recorded(raw_server(**options))).call(a_call()))
+            await until(lambda: len(of(Direction.SENT)) == 20)
+
+    asyncio.run(main())
+    numbers = [ping["id"] for ping in pings]
+    assert (of(Direction.RECEIVED), sorted(of(Direction.SENT), key=str)) == (numbers, sorted(numbers))
 
 
 LOG = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "x"}}

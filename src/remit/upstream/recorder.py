@@ -3,7 +3,8 @@
 Decides the kind of a message from its method, and of an answer from the request that it answers; and the trace: that of
 the request it belongs to, else the one that opened the connection. The exact sequences are documented in
 remit.upstream.discovery. What a sink keeps is its own decision, but for floods: of the progress of one request, and of
-the notifications of each minute that belong to none, the first thousand are recorded and the others counted.
+the notifications of each minute that belong to none, the first thousand are recorded and the others counted. So are the
+requests of the server; of these the others are not answered either, as each costs the SDK a task.
 """
 
 import time
@@ -31,11 +32,17 @@ _KIND_OF_METHOD = {
     "tools/call": EventKind.CALL,
 }
 _MAX_OPEN = 10_000
+_MOST_ANSWERS = 100
+"""Answers of ours that may wait for a server to read them."""
+
 _FLOOD_SECONDS = 60.0
 
 
 class Recorder:
-    """Numbers and masks the events of one connection. `tickets` says which request a message belongs to."""
+    """Numbers and masks the events of one connection. `tickets` says which request a message belongs to.
+
+    `answering` is how many answers to requests of the server's are being sent right now.
+    """
 
     def __init__(
         self,
@@ -56,8 +63,9 @@ class Recorder:
         self._sink = sink
         self._sequence = 0
         self._asked: dict[tuple[Direction, str], EventKind] = {}
-        self._noted = 0
-        self._noted_until = 0.0
+        self.answering = 0
+        self._noted = self._requests = self._refused = 0
+        self._minute_ends = 0.0
 
     def fact(self, kind: EventKind, **facts: Json) -> None:
         """Something that we did or noticed."""
@@ -85,11 +93,27 @@ class Recorder:
             facts: JsonObject = {"id": request_id, "left_out": ticket.noted - NOTIFICATIONS_RECORDED}
             self._record(EventKind.NOTIFICATION, Direction.LOCAL, facts, self._trace_of(ticket))
 
+    def may_ask(self) -> bool:
+        """Whether one more request of the server is answered, or even recorded."""
+        self._look_at_minute()
+        self._requests += 1
+        allowed = self._requests <= NOTIFICATIONS_RECORDED and self.answering < _MOST_ANSWERS
+        self._refused += not allowed
+        return allowed
+
     def count_up(self) -> None:
-        """What was left out of the notifications that belong to no request is said."""
-        noted, self._noted = self._noted, 0
+        """What was left out of the notifications that belong to no request, and of the server's requests, is said."""
+        noted, refused = self._noted, self._refused
+        self._noted = self._requests = self._refused = 0
         if noted > NOTIFICATIONS_RECORDED:
             self.fact(EventKind.NOTIFICATION, left_out=noted - NOTIFICATIONS_RECORDED)
+        if refused:
+            self.fact(EventKind.MESSAGE, left_out=refused)
+
+    def _look_at_minute(self) -> None:
+        if (moment := time.monotonic()) >= self._minute_ends:
+            self.count_up()
+            self._minute_ends = moment + _FLOOD_SECONDS
 
     def _trace_of(self, ticket: Ticket | None) -> str:
         return self.trace_id if ticket is None or ticket.trace_id is None else ticket.trace_id
@@ -98,9 +122,7 @@ class Recorder:
         if ticket is not None:
             ticket.noted += 1
             return ticket.noted <= NOTIFICATIONS_RECORDED
-        if (moment := time.monotonic()) >= self._noted_until:
-            self.count_up()
-            self._noted_until = moment + _FLOOD_SECONDS
+        self._look_at_minute()
         self._noted += 1
         return self._noted <= NOTIFICATIONS_RECORDED
 

@@ -1,8 +1,8 @@
 """A tap on a transport's two streams: records every message, notices the end of the stream, and takes notifications out.
 
-Decides that a server's notifications end here, but for `cancelled`: the SDK starts two tasks and parses a model for each,
-so that a flood of them would hold up every caller, and a progress too large for a float ends its session (measured with
-2.3.0). Progress and what a subscription delivers go to the request that waits for it, a changed list of tools to whoever
+Decides that a flood of a server's requests is not answered, and that its notifications end here, but for `cancelled`: the
+SDK starts two tasks and parses a model for each, so that a flood of them would hold up every caller, and a progress too
+large for a float ends its session (measured with 2.3.0). Progress and what a subscription delivers go to the request that waits for it, a changed list of tools to whoever
 opened the connection.
 
 The SDK has no hook that sees raw messages; wrapping the streams is the one place that sees them all in every transport
@@ -17,7 +17,7 @@ from typing import Protocol, cast
 import anyio
 from mcp.shared.message import SessionMessage
 from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
-from mcp_types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest
+from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from remit.core.canonical import JsonObject
 from remit.core.events import Direction
@@ -79,7 +79,7 @@ class ReadTap:
         self._on_end = on_end
         self._restore = restore
         self._on_list_changed = on_list_changed
-        self._looked_at: SessionMessage | None = None
+        self._looked_at: dict[int, SessionMessage] = {}
 
     @property
     def last_context(self) -> contextvars.Context | None:
@@ -97,8 +97,9 @@ class ReadTap:
                 raise
             if not isinstance(item, SessionMessage):
                 return item
-            if item is self._looked_at or not self.look(item):
-                self._looked_at = None
+            # Several may be on their way: a transport goes on before the session has taken what it gave it.
+            if self._looked_at.pop(id(item), None) is item or not self.look(item):
+                self._looked_at.pop(id(item), None)
                 return item
 
     def look(self, item: SessionMessage) -> bool:
@@ -107,6 +108,8 @@ class ReadTap:
         A transport that calls this spares most messages the way through its stream and the session's task.
         """
         message = item.message
+        if isinstance(message, JSONRPCRequest) and not self._recorder.may_ask():
+            return True
         self._restore(message)
         self._recorder.message(Direction.RECEIVED, message)
         if isinstance(message, JSONRPCNotification) and message.method != CANCELLED:
@@ -114,7 +117,7 @@ class ReadTap:
             return True
         if self.take_answer(message):
             return True
-        self._looked_at = item
+        self._looked_at[id(item)] = item
         return False
 
     def _take(self, notification: JSONRPCNotification) -> None:
@@ -171,6 +174,9 @@ class WriteTap:
         if isinstance(message, JSONRPCRequest):
             _leave_only_ours(message)
         self._recorder.message(Direction.SENT, message)
+        if isinstance(message, JSONRPCResponse | JSONRPCError):
+            await self._answer(item)
+            return
         ticket = self._recorder.tickets.running(message.id) if isinstance(message, JSONRPCRequest) else None
         if ticket is not None:
             ticket.hand_over()
@@ -181,6 +187,13 @@ class WriteTap:
             if ticket is not None:
                 ticket.handed = False
             raise
+
+    async def _answer(self, item: SessionMessage) -> None:
+        self._recorder.answering += 1
+        try:
+            await self._inner.send(item)
+        finally:
+            self._recorder.answering -= 1
 
     async def aclose(self) -> None:
         """Close the side behind the tap."""
