@@ -450,7 +450,11 @@ def test_case_a_workspace_that_used_a_lock_refuses_to_go_without(here: Workspace
     here.serve("issues", OLD, tool("other"))
     for ended in (here.plan(), here.plan("--allow-detach", "1"), here.apply(), here.apply("--allow-detach", "1")):
         assert (ended.code, "lock-missing" in ended.out + ended.err) == (3, True)
+    here.serve("issues", NEW)
     here.write(CONFIG)
+    text = here.run("plan").out
+    assert ("run `remit lock`" in text, "--accept" in text) == (True, False)
+    here.serve("issues", OLD)
     (here.folder / "kept").rename(here.folder / "mcp.lock")
     assert here.plan().done == {"unchanged": 1}
 

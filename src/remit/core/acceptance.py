@@ -92,7 +92,7 @@ class Unsettled:
     to the one that has to be attached in its place, `guarded` from an assistant and a
     permission to the attachments that ask for it, under the recorded policy or under the file's. `lock_holds` leads from
     tools to why a lock holds them (None: no lock is in force), `unlike_lock` are the servers that offer something else than
-    it approves.
+    it approves. `lock_missing` where the lock is that this workspace was applied by.
     """
 
     drifted: Collection[str] = ()
@@ -104,11 +104,12 @@ class Unsettled:
     guarded: Mapping[tuple[str, str], Collection[str]] = field(default_factory=dict[tuple[str, str], Collection[str]])
     lock_holds: Mapping[ToolKey, HoldReason] | None = None
     unlike_lock: Collection[ServerId] = ()
+    lock_missing: bool = False
 
 
 def settle(candidates: Sequence[Operation], acceptances: Collection[Acceptance], unsettled: Unsettled) -> Settled:
     """Divide candidates into what runs and what waits."""
-    reasons = [_own_reasons(operation, acceptances, unsettled.lock_holds) for operation in candidates]
+    reasons = [_own_reasons(operation, acceptances, unsettled) for operation in candidates]
     hold_groups(candidates, reasons, unsettled.unlisted, unsettled.replaced, unsettled.awaited, unsettled.unlike_lock)
     waiting = [operation for operation, because in zip(candidates, reasons, strict=True) if because]
     uneasy = {*unsettled.drifted, *(address_of(each) for each in waiting if isinstance(each, Refresh))}
@@ -128,18 +129,19 @@ def settle(candidates: Sequence[Operation], acceptances: Collection[Acceptance],
     return Settled(tuple(kept), tuple(held), tuple(_mismatches(candidates, acceptances)))
 
 
-def _own_reasons(
-    operation: Operation, acceptances: Collection[Acceptance], lock_holds: Mapping[ToolKey, HoldReason] | None
-) -> list[HoldReason]:
+def _own_reasons(operation: Operation, acceptances: Collection[Acceptance], unsettled: Unsettled) -> list[HoldReason]:
     if not isinstance(operation, Attach | Refresh):
         return []
-    if lock_holds is not None:
+    if unsettled.lock_holds is not None:
         # The lock was reviewed, findings and all, and it alone lets anything through.
-        held = None if operation.reason in FROM_THE_ROWS else lock_holds.get(operation.tool.key)
+        held = None if operation.reason in FROM_THE_ROWS else unsettled.lock_holds.get(operation.tool.key)
         return [] if held is None else [held]
     suspicious = any(risk.code is RiskCode.FINDING_HIGH for risk in operation.risks)
     reasons = [HoldReason.LIVE_NOT_ACCEPTED] if operation.origin is Origin.LIVE else []
     reasons += [HoldReason.FINDING] if suspicious else []
+    if reasons and unsettled.lock_missing:
+        # No acceptance gets round the lock that has to come back first, so none is asked for.
+        return [HoldReason.NOT_IN_LOCK]
     if reasons and any(each.concerns(operation) and each.names(operation) for each in acceptances):
         return []
     return reasons

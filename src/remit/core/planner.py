@@ -100,6 +100,7 @@ def _planned(desired: Desired, moves: Moves, matching: Matching, live: Live, req
         each.tool.assistant for each in tools.operations if isinstance(each, Refresh) and each.reason is Reason.RELEASED
     )
     assistants = judge_assistants(desired, recorded, keeping, needed, moves.assistants, released)
+    lock_missing = tuple(_missing_lock(desired, recorded, request))
     settled = settle(
         [*servers.operations, *tools.operations, *assistants],
         request.accept,
@@ -113,13 +114,14 @@ def _planned(desired: Desired, moves: Moves, matching: Matching, live: Live, req
             guarded=tools.guarded,
             lock_holds=None if _lock_in_force(desired, request) is None else tools.lock_holds,
             unlike_lock=tools.unlike_lock,
+            lock_missing=bool(lock_missing),
         ),
     )
     problems = [*servers.problems, *tools.problems, *_idle_policies(views.values()), *settled.problems]
     problems += judge_permissions(desired, recorded, tools.requires)
     problems += judge_outcome(settled.operations, desired, recorded, request.allow_detach)
     problems += judge_handed_over(settled.operations) if moves.workspace is not None else ()
-    problems += _missing_lock(desired, recorded, request)
+    problems += lock_missing
     due = [*settled.operations, *(each.operation for each in settled.held)]
     problems += judge_files(due, desired, recorded, request.allow_missing)
     problems += [*moves.notes, *_remarks(desired, recorded, matching, due)]
