@@ -256,3 +256,24 @@ def test_whatever_the_secret_is_no_output_has_it(tmp_path: Path, place: str, wor
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text(word), "utf-8")
     assert [each for each in outputs_of(import_files([path])) if spelled(word) in spelled(each)] == []
+
+
+UNTOLD: Mapping[str, tuple[str, Callable[[str], str]]] = {
+    "an argument": args("§"),
+    "a short flag": args("-p", "§"),
+    "a variable": env("MODE", "§"),
+    "a name ending in key, without a digit": env("SORT_KEY", "created_at"),
+    "a part of a path": url("https://a.example.com/§/mcp"),
+    "a tool": claude(lambda word: {"command": "x", "includeTools": [word]}),
+    "a query": url("https://a.example.com/mcp?region=§"),
+    "a default": args("${REGION:-§}"),
+    "json": env("CONFIG", '{"mode": "§"}'),
+}
+
+
+@pytest.mark.parametrize("place", UNTOLD)
+def test_a_word_under_a_name_that_says_nothing_is_copied_as_docs_import_md_says(tmp_path: Path, place: str) -> None:
+    name, text = UNTOLD[place]
+    found = imported(tmp_path, name, text("eu-central-1"))
+    assert ("eu-central-1" in outputs_of(found)[0]) is (place != "a name ending in key, without a digit")
+    assert "inline-secret" not in {each.code for each in found.diagnostics}
