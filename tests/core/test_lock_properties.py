@@ -5,7 +5,9 @@ from dataclasses import replace
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from remit.core.addresses import tool_address
 from remit.core.codes import PLAN_CODES
+from remit.core.diagnostics import Severity
 from remit.core.live import AS_LOCKED, Listed, Live, Skipped, SkipReason
 from remit.core.lock import Lock
 from remit.core.lock_review import check_lock, lock_changes
@@ -15,6 +17,7 @@ from remit.core.operations import Attach, Detach, Origin, Reason, Refresh
 from remit.core.plan import DriftKind, HoldReason, Plan
 from remit.core.planner import PlanRequest
 from remit.core.recorded import Recorded, WorkspaceRecord
+from remit.core.selector import Selector
 from tests.core.generated import States, shuffled, states
 from tests.core.test_planning_properties import gone_without_replacement
 from tests.states import OWNER, WORKSPACE, plan, whole_change
@@ -90,6 +93,24 @@ def test_a_lock_drafted_from_what_servers_say_holds_nothing_and_fits_the_file(ea
     unseen = draft.unlisted or any(not one.enabled for one in each.desired.servers)
     found = {one.code for one in check_lock(each.desired, draft.lock)}
     assert found <= ({"lock-incomplete", "lock-alias"} if explained or unseen else set())
+
+
+@EXAMPLES
+@given(states(), states())
+def test_nothing_that_is_listed_and_selected_is_left_out_of_a_lock_in_silence(each: States, other: States) -> None:
+    for old in (None, drafted(each, other.live).lock):
+        draft = drafted(each, old=old)
+        told = {problem.address for problem in draft.plan.problems if problem.severity is not Severity.NOTE}
+        silent = {*draft.unlisted, *(server.name for server in each.desired.servers if not server.enabled)}
+        for assistant in () if draft.refusals else each.desired.assistants:
+            for selection in assistant.selections:
+                listing, selector = draft.live.get(selection.server), Selector.of(selection)
+                tools = draft.lock.of_assistant(assistant.name).get(selection.server, {})
+                if selection.server in silent or not isinstance(listing, Listed):
+                    continue
+                wanted = {tool.remote_name for tool in listing.tools if selector.pattern_for(tool.remote_name)}
+                left_out = {tool_address(selection.server, name) for name in wanted - tools.keys()}
+                assert left_out <= told
 
 
 @EXAMPLES
