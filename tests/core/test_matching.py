@@ -1,6 +1,7 @@
 """Which registration a declared server is, what becomes of registrations, and who has to wait."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -202,6 +203,42 @@ def test_a_changed_connection_is_an_update_with_the_changed_key(
             source=SERVER,
         ),
     )
+
+
+@pytest.mark.parametrize(
+    ("known", "declared", "reason", "risks"),
+    [
+        ({"protect": True}, {}, Reason.FIELDS_CHANGED, ["protection-lifted"]),
+        ({}, {"protect": SERVER}, Reason.FIELDS_CHANGED, []),
+        ({}, {"namespace": "hub"}, Reason.FIELDS_CHANGED, ["namespace-changed"]),
+        ({}, {"enabled": False}, Reason.FIELDS_CHANGED, []),
+        (
+            {"protect": True},
+            {"connection": Connection(timeout_seconds=5)},
+            Reason.CONNECTION_CHANGED,
+            ["protection-lifted"],
+        ),
+        (
+            {"protect": True},
+            {"endpoint": PATH, "namespace": "hub"},
+            Reason.ENDPOINT_CHANGED,
+            ["endpoint-change", "protection-lifted", "namespace-changed"],
+        ),
+        ({"protect": True}, {"name": "hub"}, Reason.NAME_CHANGED, ["protection-lifted"]),
+    ],
+)
+def test_what_changes_beside_the_connection_is_called_so_and_looked_at_first(
+    known: dict[str, Any], declared: dict[str, Any], reason: Reason, risks: list[str]
+) -> None:
+    wanted = replace(GITHUB, **declared)
+    made = plan(desired(wanted), recorded(replace(KNOWN, **known)), {wanted.name: listed()})
+    assert [(each.reason, [risk.code for risk in each.risks]) for each in made.operations] == [(reason, risks)]
+
+
+def test_an_assistant_whose_protection_is_lifted_is_looked_at_first() -> None:
+    known = replace(recorded_assistant(), protect=True)
+    made = plan(desired(assistant("ops")), recorded(known))
+    assert [[risk.code for risk in each.risks] for each in made.operations] == [["protection-lifted"]]
 
 
 @pytest.mark.parametrize(

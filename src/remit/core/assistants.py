@@ -14,7 +14,7 @@ from remit.core.operations import CreateAssistant, DeleteAssistant, Operation, R
 from remit.core.ownership import released_workspace
 from remit.core.recorded import Recorded, RecordedAssistant
 from remit.core.removals import kept_removal
-from remit.core.risks import direction_risks
+from remit.core.risks import direction_risks, protection_risks
 from remit.core.subjects import AssistantSubject
 
 __all__ = ["judge_assistants"]
@@ -86,7 +86,10 @@ def _declared(
             protect_before=recorded.protect,
             protect_after=assistant.protect is not None,
             reason=Reason.FIELDS_CHANGED,
-            risks=direction_risks(*_direction(recorded.permissions, assistant.permissions)),
+            risks=(
+                *direction_risks(*_direction(recorded.permissions, assistant.permissions)),
+                *protection_risks(before=recorded.protect, after=assistant.protect is not None),
+            ),
             source=assistant.source,
         )
 

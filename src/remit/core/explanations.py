@@ -42,6 +42,11 @@ _RISKS: Mapping[str, Explanation] = {
         "The two do not cancel out: something that was refused will run.",
         "check the freer fields as you would a loosening.",
     ),
+    RiskCode.PROTECTION_LIFTED: Explanation(
+        "A server or an assistant was recorded with `protect: true`, and the file says so no longer.",
+        "The plan after this one may remove it, or take all of its tools away.",
+        "ask whoever protected it, and what the next change is going to be.",
+    ),
     RiskCode.BREAKING: Explanation(
         "A schema changed so that calls that were valid may be refused, or answers look different.",
         "Models, stored prompts and code that knew the old contract fail on the new one.",
@@ -66,6 +71,11 @@ _RISKS: Mapping[str, Explanation] = {
         "An attached tool gets another model-facing name because the file says so.",
         "Stored conversations, prompts and logs know the tool by the old name.",
         "apply it when whoever uses the old name can follow.",
+    ),
+    RiskCode.NAMESPACE_CHANGED: Explanation(
+        "The file gives a registered server another namespace.",
+        "Aliases are durable, so tools attached before keep the old one, and models see tools of one server under two names.",
+        "check that both may stand side by side; `aliases:` renames those of before one by one.",
     ),
     RiskCode.IRREVERSIBLE_UNATTENDED: Explanation(
         "A tool with side effects that cannot be undone runs without a person.",
@@ -294,7 +304,9 @@ _REASONS: Mapping[str, Explanation] = {
         "The file declares what another one released.", _FILE, "check that it is meant to be managed here from now on."
     ),
     Reason.FIELDS_CHANGED: Explanation(
-        "The file changes the permissions of an assistant.", _FILE, "look first at permissions that are new."
+        "The file changes an assistant's permissions or whether it is protected, or a server's namespace, `enabled` or `protect`.",
+        _FILE,
+        "look first at permissions that are new, and at protection that goes.",
     ),
 }
 

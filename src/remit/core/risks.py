@@ -1,4 +1,4 @@
-"""What a reviewer should look at first, worked out for tools: findings in text, policy that runs unattended, claims.
+"""What a reviewer should look at first: findings in text, policy that runs unattended, claims, protection, namespaces.
 
 Decides which risks an operation carries; it holds nothing back (core/acceptance.py does). Server annotations are compared
 with our policy and reported where they contradict it; they change nothing (DESIGN.md section 3). Pure.
@@ -11,7 +11,14 @@ from remit.core.envelope import Direction, Envelope, Surface
 from remit.core.findings import Finding, FindingSeverity, find, find_new
 from remit.core.operations import ChangeClass, Risk, RiskCode
 
-__all__ = ["attach_risks", "direction_risks", "policy_risks", "refresh_risks"]
+__all__ = [
+    "attach_risks",
+    "direction_risks",
+    "namespace_risks",
+    "policy_risks",
+    "protection_risks",
+    "refresh_risks",
+]
 
 
 def attach_risks(definition: Definition, envelope: Envelope) -> tuple[Risk, ...]:
@@ -58,6 +65,18 @@ def direction_risks(direction: Direction, words: str) -> tuple[Risk, ...]:
     """The risk of a policy change, if it frees anything. `words` say what changed."""
     code = {Direction.LOOSENED: RiskCode.LOOSENED, Direction.MIXED: RiskCode.MIXED}.get(direction)
     return () if code is None else (Risk(code, words),)
+
+
+def protection_risks(*, before: bool, after: bool) -> tuple[Risk, ...]:
+    """The risk of lifting `protect`, which a later plan may use."""
+    detail = "from the apply after this one on it may be removed or left without tools"
+    return (Risk(RiskCode.PROTECTION_LIFTED, detail),) if before and not after else ()
+
+
+def namespace_risks(before: str, after: str) -> tuple[Risk, ...]:
+    """The risk of another namespace: tools of one server under two."""
+    detail = f"tools attached from now on are called {after}__..., those attached before keep {before}__..."
+    return () if before == after else (Risk(RiskCode.NAMESPACE_CHANGED, detail),)
 
 
 def _findings(findings: Iterable[Finding]) -> Iterable[Risk]:

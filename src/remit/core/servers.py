@@ -39,6 +39,7 @@ from remit.core.operations import (
 )
 from remit.core.recorded import Recorded, RecordedServer
 from remit.core.removals import kept_removal
+from remit.core.risks import namespace_risks, protection_risks
 from remit.core.subjects import ServerSubject
 from remit.core.vacancy import is_name_released, taken_problem, users_elsewhere, waiting_servers
 
@@ -145,7 +146,10 @@ def _changed(
     change = (Change(path=("workspace",), after=workspace),) if adopted else ()
     changes = (*_changes(facts_document(before), facts_document(after)), *change)
     risk = Risk(RiskCode.ENDPOINT_CHANGE, f"{display_endpoint(before.endpoint)} -> {display_endpoint(after.endpoint)}")
-    risks = (risk,) if elsewhere else ()
+    risks = (
+        *((risk,) if elsewhere else ()),
+        *protection_risks(before=before.protect, after=after.protect),
+    )
     if before.name != after.name:
         yield RenameServer(
             server_id=registration.server_id,
@@ -157,14 +161,16 @@ def _changed(
             source=server.source,
         )
         return
-    changed = Reason.ENDPOINT_CHANGED if elsewhere else Reason.CONNECTION_CHANGED
+    connected = before.connection != after.connection
+    changed = Reason.CONNECTION_CHANGED if connected else Reason.FIELDS_CHANGED
     yield UpdateServer(
         server_id=registration.server_id,
         before=before,
         after=after,
         changes=changes,
-        reason=Reason.ADOPTED if adopted else changed,
-        risks=risks,
+        reason=Reason.ADOPTED if adopted else Reason.ENDPOINT_CHANGED if elsewhere else changed,
+        # Under another name the namespace is expected to follow, unless it is written down.
+        risks=(*risks, *namespace_risks(before.namespace, after.namespace)),
         source=server.source,
     )
 
