@@ -73,6 +73,8 @@ INLINE = {
     "a password beside a user by reference": server("command: [x]", 'env: {DB: "postgres://${env:U}:dummy@db/x"}'),
     "a path that says token": server("url: https://x.example.com/token/dummy8dummy/mcp"),
     "a fragment": server("command: [x, 'https://x.example.com/#access_token=dummy']"),
+    "a token as the name of a reference": server("command: [x]", 'env: {X: "${env:ghp_dummydummydummydummydummy}"}'),
+    "a token as the path of a reference": server("command: [x]", 'env: {X: "${file:ghp_dummydummydummydummydummy}"}'),
     "a token as a variable's name": server("command: [x]", "env: {ghp_dummydummydummydummydummy: '1'}"),
     "a bearer token": server(HTTP, "auth: {type: bearer, token: dummy-secret-value}"),
     "a bearer token's default": server(HTTP, 'auth: {type: bearer, token: "${env:T:-dummy}"}'),
@@ -127,6 +129,10 @@ FINE = {
     ),
     "a user before a host": server("command: [x, 'ssh://git@git.example.com/a', 'https://contoso@dev.example.com/a']"),
     "paths that say token": server("url: https://x.example.com/oauth/token/refresh"),
+    "ports and addresses": server(
+        "command: [x, 'jdbc:sqlserver://h:1433;user=a@b', 'https://h:8443?to=a@b', 'http://h:4873/@scope/a', 'mongodb://a:1,b:2/?c=d@e']"
+    ),
+    "collections": server("url: https://x.example.com/v1/secrets/prod2024eu/mcp"),
     "switches": server("command: [x, --use-token, 'true', --log-level, debug, --header, 'Accept: text/html']"),
     "a database by reference": server("command: [x]", 'env: {DATABASE: "postgres://me:${env:PW}@db/x"}'),
 }  # fmt: skip

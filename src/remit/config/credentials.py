@@ -77,8 +77,8 @@ _SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("a token", r"(?<![A-Za-z0-9])(?:hf_|npm_|dop_v1_|whsec_|shpat_|lin_api_|pypi-|SG\.)[A-Za-z0-9_-]{16,}"),
         ("a JWT", r"(?<![A-Za-z0-9])eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)*"),
         ("a key block", r"-----BEGIN[ A-Z0-9-]*"),
-        ("a URL with a password", r"(?<=://)[^/\s:@]*:(?!\0+@)[^/\s@]+(?=@)"),
-        ("a URL with a password", r"(?<=://)[^/\s:@]*:(?!(?:[0-9]{1,5}|\0+)[/?#\"',@])[^\s@\"'<>,]+(?=@)"),
+        ("a URL with a password", r"(?<=://)[^/\s:@]*:(?!\0+@|[0-9]{1,5}[?#\"',;])[^/\s@]+(?=@)"),
+        ("a URL with a password", r"(?<=://)[^/\s:@]*:(?!(?:[0-9]{1,5}|\0+)[/?#\"',;@])[^\s@\"'<>,]+(?=@)"),
         ("a URL with a token", r"(?<=http[s:]:)//(?=[^/\s:@]*[0-9])[^/\s:@\0]{8,}(?=@)"),
         ("a bearer token", r"\A\s*[Bb]earer\s+[^\s\0]{6,}\s*\Z"),
         ("a basic credential", r"\A\s*[Bb]asic\s+(?=[A-Za-z0-9+/_-]*(?:[0-9=]|[a-z][A-Z]))[A-Za-z0-9+/_-]{8,}=*\s*\Z"),
@@ -87,7 +87,7 @@ _SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 """What issuers made recognisable on purpose. `\\0` stands for each character of a reference."""
 
 _TOKEN_SEGMENT = re.compile(
-    r"/(?:token|key|api-?key|secret|password)s?/(?=[^/]*[0-9])(?=[^/]*[A-Za-z])[A-Za-z0-9_+=.-]{8,}(?=[/?#]|\Z)",
+    r"/(?:token|key|api-?key|secret|password)/(?=[^/]*[0-9])(?=[^/]*[A-Za-z])[A-Za-z0-9_+=.-]{8,}(?=[/?#]|\Z)",
     re.IGNORECASE,
 )
 _FLAG = re.compile(r"\A--?(?P<name>[A-Za-z][\w-]*)\Z")
@@ -166,7 +166,14 @@ def secret_field_literal(text: str) -> bool:
 def credential_in_text(text: str, *, hexadecimal: bool = True) -> str | None:
     """What any text gives away by itself, or None; the defaults of references by themselves, by their names, in their places."""
     text = text[:_MAX_JUDGED]
-    defaults = [each for each in _references(text) if isinstance(each, EnvReference) and each.default]
+    references = _references(text)
+    for each in references:
+        named = each.name if isinstance(each, EnvReference) else each.path
+        if found := _shape_of(named) or (
+            isinstance(each, EnvReference) and looks_random(named) and "a long random text"
+        ):
+            return f"{found} where a name belongs"
+    defaults = [each for each in references if isinstance(each, EnvReference) and each.default]
     for each in defaults:
         if is_secret_name(each.name) and not _HARMLESS.match(each.default or ""):
             return f"a literal default for {each.name}"

@@ -94,7 +94,7 @@ def import_files(
     servers = tuple(_Fitting(findings, beside).servers(scrubbed))
     return Imports(
         servers=servers,
-        diagnostics=findings.diagnostics(),
+        diagnostics=tuple(_scrubbed_finding(each, literals) for each in findings.diagnostics()),
         variables=tuple(_variables(servers, literals)),
         dialects=dialects,
     )
@@ -214,6 +214,11 @@ def _scrubbed(server: ImportedServer, literals: Literals) -> ImportedServer:
         exclude=tuple(each for each in server.exclude if clean(each) == each),
         notes=tuple(map(clean, server.notes)),
     )
+
+
+def _scrubbed_finding(finding: Diagnostic, literals: Literals) -> Diagnostic:
+    hint = finding.hint and literals.scrubbed(finding.hint)
+    return replace(finding, message=literals.scrubbed(finding.message), hint=hint)
 
 
 def _variables(servers: Iterable[ImportedServer], literals: Literals) -> Iterator[Variable]:

@@ -105,7 +105,7 @@ class Literals:
 
     def note(self, value: str, name: str) -> None:
         """Remember a value that was found beside a variable of the source, so that no copy of it stays anywhere."""
-        if value not in self._names and name not in self.variables:
+        if value not in self._names and name not in self.variables and not is_placeholder(value):
             self._names[value] = name
 
     def scrubbed(self, text: str) -> str:

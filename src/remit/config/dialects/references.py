@@ -201,6 +201,12 @@ class Translation:
         """`{{vault:NAME}}`."""
         return self._stored(scheme, entry.strip(), place, label)
 
+    def file(self, path: str, place: Node, label: str) -> str:
+        """`{file:PATH}`."""
+        if credential_in_text(path):
+            return self._misplaced(path, place, label, suggested="FILE")
+        return f"${{file:{path}}}"
+
     def personal(self, name: str, place: Node, label: str) -> str:
         """`{{NAME}}`: a value that differs by the user of a chat; a server of mcp.yaml has one."""
         if is_misplaced(name):
@@ -219,7 +225,7 @@ _KINDS: Mapping[str, _Kind] = {
     "shell": lambda to, name, token, place, label: to.shell(name, token["otherwise"], place, label),
     "client": lambda to, name, _, place, label: to.client(name, place, label),
     "braced": lambda to, name, _, place, label: to.named(name, None, place, label),
-    "path": lambda _to, path, _token, _place, _label: f"${{file:{path}}}",
+    "path": lambda to, path, _, place, label: to.file(path, place, label),
     "entry": lambda to, entry, token, place, label: to.stored(token["store"], entry, place, label),
     "user": lambda to, name, _, place, label: to.personal(name, place, label),
 }
