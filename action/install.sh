@@ -4,16 +4,27 @@
 # -I and another folder: python takes modules from the folder it is started in, and in the checkout those are the branch's.
 set -eu
 
-venv=${REMIT_VENV:-$RUNNER_TEMP/remit-venv}
 cd "$RUNNER_TEMP"
+python3 -I -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
+  echo '::error title=remit::remit needs Python 3.11 or later; use actions/setup-python before this step'
+  exit 1
+}
 
-if [ ! -x "$venv/bin/remit" ]; then
-  python3 -I -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
-    echo '::error title=remit::remit needs Python 3.11 or later; use actions/setup-python before this step'
-    exit 1
-  }
+# What is kept between jobs is found again by this very code, these requirements and this Python only.
+identity=$(python3 -I "$REMIT_SOURCE/action/identity.py")
+venv=${REMIT_VENV:-$RUNNER_TEMP/remit-venv}/$identity
+
+install() {
+  "$venv/bin/python" -I -m pip install --quiet --disable-pip-version-check --no-deps "$@"
+}
+
+if [ ! -f "$venv/complete" ]; then
   python3 -I -m venv "$venv"
-  "$venv/bin/python" -I -m pip install --quiet --disable-pip-version-check "$REMIT_SOURCE"
+  # Neither step resolves anything: the first takes each version as it is written, the second builds with what is there.
+  install -r "$REMIT_SOURCE/action/requirements.txt"
+  install --no-index --no-build-isolation "$REMIT_SOURCE"
+  "$venv/bin/python" -I -m pip check
+  : > "$venv/complete"
 fi
 
 if [ -n "${INPUT_VERSION:-}" ] && [ "$("$venv/bin/remit" --version)" != "remit, version $INPUT_VERSION" ]; then

@@ -3,8 +3,8 @@
 import json
 import os
 import re
+import shutil
 import subprocess
-import sys
 import threading
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ import yaml
 
 from tests.cli.workspace import clean_environment
 
-__all__ = ["BOT", "ROOT", "TOKEN", "GitHub", "Job", "Step", "git", "github", "outputs_in", "use"]
+__all__ = ["BOT", "ROOT", "TOKEN", "GitHub", "Job", "Step", "checked_out", "git", "github", "outputs_in", "use"]
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 60
@@ -149,6 +149,7 @@ class Context:
     inputs: Mapping[str, str]
     outputs: Mapping[str, Mapping[str, str]]
     event: Mapping[str, Any]
+    action: Path
 
     def value(self, text: str) -> str:
         """A text with its `${{ }}` evaluated."""
@@ -167,7 +168,7 @@ class Context:
             case ["steps", step, "outputs", key]:
                 return self.outputs.get(step, {}).get(key, "")
             case ["github", "action_path"]:
-                return str(ROOT)
+                return str(self.action)
             case ["github", "token"]:
                 return TOKEN
             case ["github", "event", "pull_request", "number"]:
@@ -176,20 +177,41 @@ class Context:
                 raise AssertionError(f"the action names {name!r}")
 
 
+def checked_out(runner: Path, remit: Path) -> None:
+    """The action as a runner has it, in `runner/action`, and in `runner/kept` an install of it whose `remit` is the given one.
+
+    Without the code of remit, which is not what is tried here, and which somebody may be editing.
+    """
+    action = runner / "action"
+    shutil.copytree(ROOT / "action", action / "action", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", action)
+    script = ["python3", "-I", str(action / "action" / "identity.py")]
+    ended = subprocess.run(script, stdout=subprocess.PIPE, text=True, check=True, timeout=SECONDS)
+    install = runner / "kept" / ended.stdout.strip()
+    (install / "bin").mkdir(parents=True)
+    (install / "bin" / "remit").symlink_to(remit)
+    (install / "complete").touch()
+
+
 def use(workspace: Path, runner: Path, event: Mapping[str, Any], environ: Mapping[str, str], **inputs: str) -> Job:
-    """Run the steps of action.yml as a runner does: `with:` is `inputs`, `_` for `-`; `environ` is the job's."""
+    """Run the steps of action.yml as a runner does: `with:` is `inputs`, `_` for `-`; `environ` is the job's.
+
+    The action is in `runner/action` (`checked_out`).
+    """
     action = cast("dict[str, Any]", yaml.safe_load((ROOT / "action.yml").read_text("utf-8")))
     defaults = {key: str(each.get("default", "")) for key, each in action["inputs"].items()}
     given = {key.replace("_", "-"): value for key, value in inputs.items()}
     assert given.keys() <= defaults.keys()
     outputs: dict[str, dict[str, str]] = {}
-    settled = {key: Context({}, {}, event).value(value) for key, value in {**defaults, **given}.items()}
+    settled = {
+        key: Context({}, {}, event, runner / "action").value(value) for key, value in {**defaults, **given}.items()
+    }
     temporary = runner / "temp"
     temporary.mkdir(exist_ok=True)
     (runner / "event.json").write_text(json.dumps(event), "utf-8")
     summary, failed, steps = "", False, list[Step]()
     for step in action["runs"]["steps"]:
-        context = Context(settled, outputs, event)
+        context = Context(settled, outputs, event, runner / "action")
         condition = step.get("if", "True")
         if (failed and "always()" not in condition) or not context.evaluate(condition):
             continue
@@ -203,14 +225,14 @@ def use(workspace: Path, runner: Path, event: Mapping[str, Any], environ: Mappin
             cwd=workspace,
             env={
                 **clean_environment(),
-                "GITHUB_ACTION_PATH": str(ROOT),
+                "GITHUB_ACTION_PATH": str(runner / "action"),
                 "GITHUB_WORKSPACE": str(workspace),
                 "GITHUB_EVENT_PATH": str(runner / "event.json"),
                 "GITHUB_REPOSITORY": "acme/tools",
                 "GITHUB_OUTPUT": str(files["output"]),
                 "GITHUB_STEP_SUMMARY": str(files["summary"]),
                 "RUNNER_TEMP": str(temporary),
-                "REMIT_VENV": sys.prefix,
+                "REMIT_VENV": str(runner / "kept"),
                 **environ,
                 **{key: context.value(value) for key, value in step.get("env", {}).items()},
             },

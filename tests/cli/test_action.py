@@ -2,7 +2,9 @@
 
 import json
 import os
+import re
 import subprocess
+import sys
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any, cast
@@ -10,9 +12,10 @@ from typing import Any, cast
 import pytest
 import yaml
 
-from tests.cli.actions_runner import BOT, ROOT, TOKEN, GitHub, Job, git, github, use
+from tests.cli.actions_runner import BOT, ROOT, TOKEN, GitHub, Job, checked_out, git, github, use
+from tests.cli.preloaded import Preloaded
 from tests.cli.test_ci_output import FORGED, HOSTILE, hostile_tools
-from tests.cli.workspace import SERVER, Workspace, tool
+from tests.cli.workspace import SERVER, Workspace, clean_environment, tool
 from tests.render.reading import commands_in, structure_of
 
 pytestmark = pytest.mark.slow
@@ -37,12 +40,13 @@ KEYS = {"has_changes", "held", "incomplete", "digest", "counts", "plan", "markdo
 class Repository:
     """A checkout with a history, and the runner it is on: the server and the database lie outside of it."""
 
-    def __init__(self, folder: Path, api: GitHub):
+    def __init__(self, folder: Path, api: GitHub, remit: Path):
         self.api = api
         self.here = Workspace(folder / "checkout")
         self.runner = folder / "runner"
         for each in (self.here.folder, self.runner):
             each.mkdir()
+        checked_out(self.runner, remit)
         self.environ = {"REMIT_DATABASE_URL": f"sqlite:///{self.runner / 'remit.db'}", "GITHUB_API_URL": api.url}
         self.server = Workspace(self.runner)
         self.server.serve("issues", tool("search"), tool("other"))
@@ -77,10 +81,16 @@ class Repository:
         return use(self.here.folder, self.runner, event, environ, **inputs)
 
 
+@pytest.fixture(scope="module")
+def remit(tmp_path_factory: pytest.TempPathFactory) -> Generator[Path]:
+    with Preloaded(tmp_path_factory.mktemp("remit")) as preloaded:
+        yield preloaded.command
+
+
 @pytest.fixture
-def repository(tmp_path: Path) -> Generator[Repository]:
+def repository(tmp_path: Path, remit: Path) -> Generator[Repository]:
     with github() as api:
-        yield Repository(tmp_path, api)
+        yield Repository(tmp_path, api, remit)
 
 
 @pytest.fixture
@@ -176,16 +186,20 @@ def test_an_annotation_names_the_file_from_the_root_of_the_repository(applied: R
     assert {each.properties.get("file") for each in commands_in(job.log)} == {"sub/mcp.yaml"}
 
 
-def test_a_branch_runs_nothing_of_its_own_and_is_told_so(applied: Repository):
-    evil = applied.runner / "evil"
-    command = json.dumps(["sh", "-c", f"echo > {evil}"])
-    text = CONFIG.replace("assistants:", f"    - {{name: evil, command: {command}}}\nassistants:")
-    applied.commit(text)
-    for name in ("click.py", "json.py", "venv.py", "remit.py", "sitecustomize.py"):
-        (applied.here.folder / name).write_text(f"open({str(evil)!r}, 'w')\n", "utf-8")
-    job = applied.on_pull_request()
-    assert (job.ok, job.run["incomplete"], evil.exists()) == (True, "true", False)
-    assert "its entry is not the one that was applied" in applied.api.ours()[0]
+def test_a_branch_runs_nothing_of_its_own_and_is_told_so(tmp_path: Path):
+    with github() as api:
+        # The real command: what matters is where a python that starts takes its modules from.
+        applied = Repository(tmp_path, api, Path(sys.prefix) / "bin" / "remit")
+        assert applied.here.apply(**applied.environ).code == 0
+        evil = applied.runner / "evil"
+        command = json.dumps(["sh", "-c", f"echo > {evil}"])
+        text = CONFIG.replace("assistants:", f"    - {{name: evil, command: {command}}}\nassistants:")
+        applied.commit(text)
+        for name in ("click.py", "json.py", "venv.py", "remit.py", "sitecustomize.py"):
+            (applied.here.folder / name).write_text(f"open({str(evil)!r}, 'w')\n", "utf-8")
+        job = applied.on_pull_request()
+        assert (job.ok, job.run["incomplete"], evil.exists()) == (True, "true", False)
+        assert "its entry is not the one that was applied" in api.ours()[0]
 
 
 def test_apply_refuses_a_branch_and_what_nobody_reviewed(applied: Repository):
@@ -299,36 +313,71 @@ def test_without_comments_nobody_asks_the_api(applied: Repository):
 # --- the files of the action -------------------------------------------------------------------------------------------
 
 
-def test_python_takes_no_module_from_the_checkout_while_it_installs(tmp_path: Path):
-    called = tmp_path / "called"
-    fake = tmp_path / "bin" / "python3"
-    fake.parent.mkdir()
-    fake.write_text(
-        f'#!/bin/sh\nprintf "%s|%s\\n" "$PWD" "$*" >> {called}\nfor last; do :; done\n'
-        'if [ "$3" = venv ]; then mkdir -p "$last/bin"; cp "$0" "$last/bin/python"; '
-        'printf "#!/bin/sh\\necho remit, version 0\\n" > "$last/bin/remit"; chmod +x "$last/bin/remit"; fi\n',
-        "utf-8",
-    )
-    fake.chmod(0o755)
-    runner, checkout = tmp_path / "temp", tmp_path / "checkout"
-    for each in (runner, checkout):
-        each.mkdir()
-    environ = {
-        "PATH": f"{fake.parent}:{os.environ['PATH']}",
-        "RUNNER_TEMP": str(runner),
-        "REMIT_SOURCE": "/the/action",
-        "GITHUB_OUTPUT": str(tmp_path / "output"),
-    }
-    script = ["sh", str(ROOT / "action" / "install.sh")]
-    ended = [
-        subprocess.run(script, cwd=checkout, env={**environ, **more}, capture_output=True, timeout=20, check=False)
-        for more in ({}, {"INPUT_VERSION": "0"}, {"INPUT_VERSION": "1"})
+def recipes() -> list[dict[str, Any]]:
+    """The workflow that is ready to copy, and the one on the page."""
+    page = (ROOT / "docs" / "ci.md").read_text("utf-8")
+    texts = [
+        (ROOT / "examples" / "ci" / "github-actions.yml").read_text("utf-8"),
+        page.split("```yaml\n")[1].split("```")[0],
     ]
-    assert [each.returncode for each in ended] == [0, 0, 1]
-    lines = called.read_text("utf-8").splitlines()
-    assert len(lines) == 3
-    assert all(line.startswith(f"{runner}|-I ") for line in lines)
-    assert lines[-1].endswith("-I -m pip install --quiet --disable-pip-version-check /the/action")
+    return [yaml.safe_load(text) for text in texts]
+
+
+def test_the_recipes_give_a_pull_request_no_more_than_it_needs():
+    for workflow in recipes():
+        jobs = workflow["jobs"]
+        assert (workflow["permissions"], "env" in workflow, [each for each in jobs.values() if "env" in each]) == (
+            {},
+            False,
+            [],
+        )
+        writes = {name for name, job in jobs.items() if "write" in job["permissions"].values()}
+        assert writes == {"plan"}
+        assert jobs["plan"]["runs-on"] != jobs["apply"]["runs-on"] == jobs["drift"]["runs-on"]
+        own, others = _environ(jobs["plan"]), _environ(jobs["apply"])
+        assert own["REMIT_DATABASE_URL"] != others["REMIT_DATABASE_URL"]
+        assert not [key for key in own if "secrets." in own[key] and own[key] == others[key]]
+
+
+def _environ(job: dict[str, Any]) -> dict[str, str]:
+    (found,) = (step["env"] for step in job["steps"] if "env" in step)
+    return found
+
+
+def test_the_recipes_use_nothing_by_a_name_that_can_be_moved_and_keep_no_credentials():
+    for workflow in recipes():
+        steps = [step for job in workflow["jobs"].values() for step in job["steps"] if "uses" in step]
+        assert not [step for step in steps if not re.search(r"@([0-9a-f]{40}|COMMIT)$", step["uses"])]
+        checkouts = [step["with"] for step in steps if step["uses"].startswith("actions/checkout@")]
+        assert [each["persist-credentials"] for each in checkouts] == [False] * 3
+
+
+def test_the_recipe_for_gitlab_shows_a_plan_that_is_incomplete_and_follows_no_link_of_the_branch(
+    applied: Repository, remit: Path
+):
+    checkout, outside = applied.here.folder, applied.runner / "outside"
+    outside.mkdir()
+    (checkout / "remit-plan").symlink_to(outside)
+    more = f"    - {{name: more, command: [{sys.executable}]}}\nassistants:"
+    applied.commit(CONFIG.replace("assistants:", more) + '      - {include: ["look*"], server: more}\n')
+    assert applied.here.run("lock", "--yes", "--server", "issues", **applied.environ).code in (0, 4)
+    pipeline = yaml.safe_load((ROOT / "examples" / "ci" / "gitlab-ci.yml").read_text("utf-8"))
+    script = "\n".join(pipeline["plan"]["script"]).replace("/opt/remit/bin/python", sys.executable)
+    ended = subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", script],
+        cwd=checkout,
+        env={**clean_environment(), **applied.environ, "PATH": f"{remit.parent}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode == 4, ended.stderr
+    shown = (checkout / "remit-plan" / "plan.md").read_text("utf-8")
+    saved = json.loads((checkout / "remit-plan" / "plan.json").read_text("utf-8"))
+    assert shown.startswith("<!-- remit plan demo -->\n")
+    assert (checkout / "remit-plan" / "plan.env").read_text("utf-8") == f"DIGEST={saved['digest']}\n"
+    assert (list(outside.iterdir()), (checkout / "remit-plan").is_symlink()) == ([], False)
 
 
 def test_no_expression_stands_in_a_script_of_the_action_or_of_the_examples():
