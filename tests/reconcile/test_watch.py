@@ -301,6 +301,7 @@ async def test_fault_f17_the_last_valid_file_is_what_stands_in_the_end(lab: Lab)
 
 @in_a_loop
 async def test_a_database_that_is_locked_is_told_and_tried_again(lab: Lab) -> None:
+    lab.pace = replace(PACE, patience=0.1)
     async with lab.watched() as told:
         at = await applied(told, "attach assistant.ops/a__one")
         with closing(sqlite3.connect(lab.folder / ".remit" / "remit.db", isolation_level=None)) as other:
@@ -321,6 +322,7 @@ async def test_a_database_that_is_locked_is_told_and_tried_again(lab: Lab) -> No
 
 @in_a_loop
 async def test_a_lease_that_cannot_be_had_yet_lets_a_watch_plan_and_keeps_it_from_applying(lab: Lab) -> None:
+    lab.pace = replace(PACE, patience=0.1)
     lab.database.create_or_upgrade()
     with closing(sqlite3.connect(lab.folder / ".remit" / "remit.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")

@@ -43,7 +43,6 @@ PACE = WatchPace(
     first_answers=10.0,
     backoff=0.05,
     database_tick=0.1,
-    patience=0.1,
 )
 """Everything a bit faster than in life."""
 
