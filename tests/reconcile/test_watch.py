@@ -106,6 +106,30 @@ async def test_a_server_that_fails_when_an_apply_lists_it_is_an_outage_and_the_r
 
 
 @in_a_loop
+async def test_a_server_that_does_not_answer_an_apply_stops_no_plan_and_is_an_outage_when_its_time_is_over(
+    lab: Lab,
+) -> None:
+    lab.pace = replace(PACE, poll=60.0)
+    lab.serve("a", announce=False)
+    lab.serve("b", announce=False, tools=[tool("three")])
+    servers = CONFIG.replace("assistants:", "    - name: b\n      command: {b}\nassistants:")
+    servers = servers.replace("command: {a}", "command: {a}\n      start_timeout_seconds: 2.5")
+    lab.write(servers.replace("[one, two]", "[one]"))
+    async with lab.watched() as told:
+        at = await applied(told, "attach assistant.ops/a__one")
+        lab.serve("a", silent=True)
+        lab.write(servers)
+        at = await told.until("plan", lambda plan: summary(plan).get("attach") == 1, after=at)
+        await until(lambda: lab.listings("a") >= 2)
+        lab.write(servers + "      - server: b\n        include: [three]\n")
+        at = await told.until("plan", lambda plan: summary(plan).get("attach") == 2, after=at)
+        assert told.of("server")[2:] == []
+        at = await told.until("server", lambda said: said == ("a", "timeout"), after=at)
+        await applied(told, "attach assistant.ops/b__three", after=at)
+    assert told.of("applied")[1:] == [["attach assistant.ops/b__three"]]
+
+
+@in_a_loop
 async def test_an_apply_that_believes_no_server_lists_none(lab: Lab) -> None:
     lab.pace = replace(PACE, poll=60.0)
     lab.serve("a", announce=False)

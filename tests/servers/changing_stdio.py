@@ -10,6 +10,7 @@ The argument is `@FILE` with a JSON object of options, read again whenever the f
     listens    false: it does not know subscriptions/listen; "never": it does not answer it
     ends       true: subscription streams end as soon as they were acknowledged
     error      tools/list is answered with this text as an error
+    silent     true: tools/list is not answered
     hang_up    true: subscription streams end when the file changes, after the pushes
     pids       file that gets a line with the process number at each start
     listed     file that gets a line for each tools/list
@@ -79,6 +80,9 @@ class Server:
             if self.options.get("ends"):
                 self.streams.remove(number)
                 self.send({"jsonrpc": "2.0", "id": number, "result": {"resultType": "complete"}})
+            return
+        if method == "tools/list" and self.options.get("silent"):
+            self.note("listed", "asked")
             return
         if method == "tools/list" and "error" in self.options:
             self.send({"jsonrpc": "2.0", "id": number, "error": {"code": -32603, "message": self.options["error"]}})
