@@ -16,6 +16,7 @@ from remit.core.operations import (
     Reason,
     Refresh,
     RenameServer,
+    RiskCode,
     UnregisterServer,
     UpdateAssistant,
     UpdateServer,
@@ -247,7 +248,11 @@ def test_a_server_that_another_one_replaces_under_its_name_is_protected_too() ->
 def test_lifting_is_an_operation_of_its_own_and_what_stays_may_change() -> None:
     wanted = desired(GITHUB, assistant("ops", select("github", "a")))
     lifting = plan(wanted, GUARDED, LIVE)
-    assert [(type(each), each.risks) for each in lifting.operations] == [(UpdateServer, ()), (UpdateAssistant, ())]
+    lifted_risk = [RiskCode.PROTECTION_LIFTED]
+    assert [(type(each), [risk.code for risk in each.risks]) for each in lifting.operations] == [
+        (UpdateServer, lifted_risk),
+        (UpdateAssistant, lifted_risk),
+    ]
     lifted = after(GUARDED, lifting)
     gone = plan(removing("server.github", "assistant.ops"), lifted)
     assert (vetoes(gone), {type(each) for each in gone.operations}) == (
