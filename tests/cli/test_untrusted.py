@@ -155,13 +155,19 @@ def test_another_workspace_of_the_same_database_lends_no_entry(runner: Runner):
     command = runner.server()
     runner.write(command)
     runner.applied()
+    seen: list[list[str]] = []
     for claimed in (
         STDIO.replace("workspace: demo", "workspace: mine"),
         STDIO.replace("workspace: demo", "workspace: mine\nmoved: [{from: workspace.demo, to: workspace.mine}]"),
     ):
         runner.write(command, claimed)
-        runner.plan()
-        assert runner.starts() == 0
+        planned = runner.plan()
+        # It was planned, whole but for the server that was not asked; under its own name the entry is a known one.
+        assert (planned.code, runner.starts(), reasons(planned)) == (4, 0, {"issues": "untrusted_entry"})
+        seen.append([each["code"] for each in planned.document["problems"]] + list(planned.done))
+    assert seen == [["registered-elsewhere", "problems"], ["deferred"]]
+    runner.write(command)
+    assert (runner.plan().code, runner.starts()) == (0, 1)
 
 
 @pytest.mark.parametrize("how", ["argument", "folder", "file", "name"])
@@ -182,6 +188,18 @@ def test_an_applied_server_that_stands_on_the_checkout_is_not_started(runner: Ru
     runner.applied()
     planned = runner.plan()
     assert (planned.code, runner.starts(), reasons(planned)) == (4, 0, {"issues": "untrusted_files"})
+
+
+@pytest.mark.parametrize("name", ["HOME", "XDG_CONFIG_HOME"])
+def test_a_server_whose_home_is_in_the_checkout_is_not_started(runner: Runner, name: str):
+    """There lie `.npmrc`, `pip.conf` and what else says whose code a program runs."""
+    runner.write(runner.server())
+    runner.applied()
+    homes = {"untrusted_files": runner.checkout.folder / "home", "listed": runner.outside / "home"}
+    for home in homes.values():
+        home.mkdir()
+    found = {reason: reasons(runner.plan(**{name: str(home)})) for reason, home in homes.items()}
+    assert (found, runner.starts()) == ({reason: {"issues": reason} for reason in homes}, 1)
 
 
 def test_a_module_of_the_checkout_is_not_what_an_applied_server_runs(runner: Runner):
