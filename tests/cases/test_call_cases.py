@@ -322,7 +322,7 @@ def test_case_c28_a_tool_that_calls_itself_harmless_waits_for_a_person_all_the_s
         assert (live.calls("stdio"), live.calls("http")) == ([], [])
         assert [kind for kind, _ in live.audit(run)] == ["approval_requested", "call_denied"] * 2
         waiting = live.governance.approvals.approvals("acme")
-        assert [(each.state.value, each.reversible) for each in waiting] == [("pending", False)] * 2
+        assert [(each.state.value, each.binding.reversible) for each in waiting] == [("pending", False)] * 2
 
 
 def test_case_c30_one_record_says_who_called_what_and_keeps_the_three_outcomes_apart(tmp_path: Path) -> None:

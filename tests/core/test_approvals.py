@@ -7,11 +7,11 @@ from remit.core.approvals import (
     APPROVAL_MOVES,
     APPROVED_FOR,
     PENDING_FOR,
-    Approval,
     ApprovalBinding,
     ApprovalState,
     is_in_force,
     may_decide,
+    new_request,
 )
 
 NOW = datetime(2026, 11, 30, 12, 0, 0, tzinfo=UTC)
@@ -24,22 +24,15 @@ BINDING = ApprovalBinding(
     server_id="mcp_github",
     identity_key="key",
     remote_name="search",
+    server="github",
+    provider_name="github__search",
+    reversible=False,
     definition_digest="d1:x",
     envelope_digest="e1:x",
     arguments='{"q":"bugs"}',
 )
 
-PENDING = Approval(
-    approval_id="a",
-    binding_hash=BINDING.hash,
-    binding=BINDING,
-    provider_name="github__search",
-    server="github",
-    reversible=False,
-    state=ApprovalState.PENDING,
-    requested_at=NOW,
-    expires_at=NOW + PENDING_FOR,
-)
+PENDING = new_request("a", BINDING, NOW)
 
 
 def test_every_state_has_its_followers_and_executing_is_entered_from_approved_alone() -> None:
@@ -69,7 +62,9 @@ def test_no_state_follows_itself_and_nothing_goes_back_to_pending() -> None:
 
 @pytest.mark.parametrize("field", [each.name for each in fields(ApprovalBinding)])
 def test_one_byte_in_any_field_makes_it_another_request(field: str) -> None:
-    assert replace(BINDING, **{field: getattr(BINDING, field) + " "}).hash != BINDING.hash
+    value: str | bool = getattr(BINDING, field)
+    other = not value if isinstance(value, bool) else f"{value} "
+    assert replace(BINDING, **{field: other}).hash != BINDING.hash
 
 
 def test_text_that_moves_from_one_field_into_the_next_makes_it_another_request() -> None:

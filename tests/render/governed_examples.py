@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from remit.core.approvals import Approval, ApprovalBinding, ApprovalState
+from remit.core.approvals import Approval, ApprovalBinding, new_request
 from remit.core.canonical import Json, canonical_json
 from tests.render.examples import NOON
 
@@ -13,7 +13,14 @@ HOSTILE = "x\x1b[2J\n::error::forged \u202egnp"
 SAFE = r"x\x1b[2J\n::error::forged \u202egnp"
 
 
-def approval(arguments: Json = None, **more: object) -> Approval:
+def approval(
+    arguments: Json = None,
+    *,
+    approval_id: str = "4f1c0d9e",
+    server: str = "issues",
+    provider_name: str = "issues__create_issue",
+    **more: object,
+) -> Approval:
     """A request of assistant `ops` that waits, made three minutes before NOON and good for twelve more."""
     binding = ApprovalBinding(
         principal="assistant:ops",
@@ -22,22 +29,14 @@ def approval(arguments: Json = None, **more: object) -> Approval:
         server_id="srv-1",
         identity_key="http:https://issues.example/mcp",
         remote_name="create_issue",
+        server=server,
+        provider_name=provider_name,
+        reversible=False,
         definition_digest="d1:" + "a" * 64,
         envelope_digest="e1:" + "b" * 64,
         arguments=canonical_json({"title": "broken"} if arguments is None else arguments),
     )
-    made = Approval(
-        approval_id="4f1c0d9e",
-        binding_hash=binding.hash,
-        binding=binding,
-        provider_name="issues__create_issue",
-        server="issues",
-        reversible=False,
-        state=ApprovalState.PENDING,
-        requested_at=NOON - timedelta(minutes=3),
-        expires_at=NOON + timedelta(minutes=12),
-    )
-    return replace(made, **more)
+    return replace(new_request(approval_id, binding, NOON - timedelta(minutes=3)), **more)
 
 
 def controls_of(text: str) -> set[str]:

@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from remit.core.approvals import APPROVED_FOR, PENDING_CAP, PENDING_FOR, Approval, ApprovalBinding, ApprovalState
+from remit.core.approvals import (
+    APPROVED_FOR,
+    PENDING_CAP,
+    PENDING_FOR,
+    Approval,
+    ApprovalBinding,
+    ApprovalState,
+    new_request,
+)
 from remit.core.call_ports import ApprovalRefused, ApprovalWaiting, Begun, Started
 from remit.core.calls import ActionState, CallOutcome, FailureCode
 from remit.store.journal import Journal
@@ -57,10 +65,8 @@ def test_a_first_call_asks_and_its_repetition_waits_for_the_same_request(here: S
             Approval(
                 approval_id=asked,
                 binding_hash=BINDING.hash,
+                request_digest=new_request(asked, BINDING, facts.at).request_digest,
                 binding=BINDING,
-                provider_name="github__search",
-                server="github",
-                reversible=False,
                 state=ApprovalState.PENDING,
                 requested_at=facts.at,
                 expires_at=facts.at + PENDING_FOR,

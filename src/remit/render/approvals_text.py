@@ -44,7 +44,7 @@ _STATE_STYLE = {
 
 
 class ApprovalDocument(TypedDict):
-    """One request. `intact` is whether its content still gives `binding_hash`; `arguments` is null where it is no JSON."""
+    """One request. `intact` is whether it still is the one that was made; `arguments` is null where it is no JSON."""
 
     approval_id: str
     state: Annotated[str, ApprovalState]
@@ -99,14 +99,14 @@ def approval_document(approval: Approval) -> ApprovalDocument:
         "owner": well_formed(binding.owner),
         "assistant": well_formed(binding.assistant),
         "principal": well_formed(binding.principal),
-        "server": well_formed(approval.server),
+        "server": well_formed(binding.server),
         "server_id": well_formed(binding.server_id),
         "identity_key": well_formed(binding.identity_key),
         "remote_name": well_formed(binding.remote_name),
-        "provider_name": well_formed(approval.provider_name),
+        "provider_name": well_formed(binding.provider_name),
         "definition_digest": well_formed(binding.definition_digest),
         "envelope_digest": well_formed(binding.envelope_digest),
-        "reversible": approval.reversible,
+        "reversible": binding.reversible,
         "arguments": arguments,
         "requested_at": timestamp(approval.requested_at),
         "expires_at": timestamp(approval.expires_at),
@@ -148,7 +148,7 @@ def approvals_text(owner: str, approvals: Sequence[Approval], *, now: datetime, 
             each.state.value,
             f"{span(now - each.requested_at)} old",
             _window(each, now),
-            escape_terminal(attachment_address(each.binding.assistant, each.provider_name)),
+            escape_terminal(attachment_address(each.binding.assistant, each.binding.provider_name)),
             f"by {escape_terminal(each.binding.principal)}",
             _one_line(each),
         ]
@@ -164,11 +164,9 @@ def approval_text(approval: Approval, *, now: datetime, colour: bool) -> str:
     state = paint(_STATE_STYLE.get(approval.state, Style.QUIET), state_words(approval, now=now))
     lines = [f"{paint(Style.HEAD, f'Approval {escape_terminal(approval.approval_id)}')}  {state}"]
     if not is_intact(approval):
-        lines.append(
-            f"  {paint(Style.DANGER, 'ALTERED: what is shown here is not what the binding hash was taken of')}"
-        )
+        lines.append(f"  {paint(Style.DANGER, 'ALTERED: what is shown here is not what was asked for')}")
     *facts, undo = aligned(list(_facts(approval, now)), widest=_WIDEST)
-    lines += [f"  {line}" for line in (*facts, undo if approval.reversible else paint(Style.DANGER, undo))]
+    lines += [f"  {line}" for line in (*facts, undo if approval.binding.reversible else paint(Style.DANGER, undo))]
     lines += ["  arguments", *(f"    {line}" for line in _argument_lines(approval.binding.arguments))]
     return "\n".join(lines) + "\n"
 
@@ -184,8 +182,8 @@ def state_words(approval: Approval, *, now: datetime) -> str:
 
 def _facts(approval: Approval, now: datetime) -> Iterator[Sequence[str]]:
     binding, escape = approval.binding, escape_terminal
-    yield "tool", escape(approval.provider_name, limit=400)
-    yield "calls", f"{escape(binding.remote_name, limit=400)} on server {escape(approval.server, limit=400)}"
+    yield "tool", escape(binding.provider_name, limit=400)
+    yield "calls", f"{escape(binding.remote_name, limit=400)} on server {escape(binding.server, limit=400)}"
     yield "assistant", f"{escape(binding.assistant)}, of owner {escape(binding.owner)}"
     yield "asked by", escape(binding.principal)
     yield "asked at", f"{timestamp(approval.requested_at)}, {span(now - approval.requested_at)} ago"
@@ -204,7 +202,7 @@ def _facts(approval: Approval, now: datetime) -> Iterator[Sequence[str]]:
     yield "definition", escape(binding.definition_digest)
     yield "envelope", escape(binding.envelope_digest)
     yield "binding", escape(approval.binding_hash)
-    yield "undo", "its policy calls it reversible" if approval.reversible else "cannot be undone, says its policy"
+    yield "undo", "its policy calls it reversible" if binding.reversible else "cannot be undone, says its policy"
 
 
 def _window(approval: Approval, now: datetime) -> str:

@@ -74,7 +74,7 @@ class Case:
             side_effecting=envelope.side_effecting,
             reversible=envelope.reversible,
             idempotency=None if key is None else IdempotencyUse(key=key, fingerprint=self._fingerprint()),
-            approval=self._binding() if needs_approval else None,
+            approval=self.binding() if needs_approval else None,
             approval_id=approval_id,
         )
 
@@ -82,7 +82,8 @@ class Case:
         attachment = self.tool.attachment
         return sha256_hex("call-v1", attachment.server_id, attachment.remote_name, self.arguments.text)
 
-    def _binding(self) -> ApprovalBinding:
+    def binding(self) -> ApprovalBinding:
+        """The terms of the call, as a person approves them: whose it is, where it goes, under what policy, with what."""
         facts = self.facts
         return ApprovalBinding(
             principal=facts.principal,
@@ -91,6 +92,9 @@ class Case:
             server_id=facts.server_id,
             identity_key=self.tool.server.identity_key,
             remote_name=facts.remote_name,
+            server=facts.server,
+            provider_name=facts.provider_name,
+            reversible=self.tool.attachment.envelope.reversible,
             definition_digest=facts.definition_digest,
             envelope_digest=facts.envelope_digest,
             arguments=self.arguments.text,

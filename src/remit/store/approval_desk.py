@@ -112,7 +112,7 @@ def _may_follow(found: Approval, after: Approval, at: datetime) -> bool:
 def _require_approvable(approval: Approval, approver: str) -> None:
     if not is_intact(approval):
         raise StoreError(
-            "the request was changed in the database: what it shows is not what its hash was taken of",
+            "the request was changed in the database: what it shows is not what was asked for",
             code="approval-altered",
             place=approval.approval_id,
             hint="deny it, and find out who writes to the database",

@@ -15,11 +15,12 @@ from sqlalchemy import bindparam, func, select, update
 from remit.core.approvals import (
     APPROVAL_MOVES,
     PENDING_CAP,
-    PENDING_FOR,
     Approval,
     ApprovalBinding,
     ApprovalState,
     is_in_force,
+    is_intact,
+    new_request,
 )
 from remit.core.call_ports import ApprovalRefused, ApprovalWaiting, CallIntent
 from remit.core.calls import ActionState, FailureCode
@@ -99,7 +100,7 @@ def use_or_ask(session: Session, intent: CallIntent, now: datetime) -> Used | As
     assert binding is not None  # noqa: S101 (the caller's condition)
     found = [approval_of(row) for row in session.rows(_BY_HASH, {"hash": binding.hash, "whose": binding.owner})]
     for approval in found:
-        if not is_in_force(approval, now):
+        if not is_in_force(approval, now) or _opens_what_nobody_read(approval):
             _close(session, approval, now)
             continue
         match approval.state:
@@ -113,10 +114,15 @@ def use_or_ask(session: Session, intent: CallIntent, now: datetime) -> Used | As
     return _ask(session, intent, binding, now)
 
 
+def _opens_what_nobody_read(approval: Approval) -> bool:
+    # A denial that was altered denies all the same: whoever altered it must not get another question out of it.
+    return approval.state is not ApprovalState.DENIED and not is_intact(approval)
+
+
 def _close(session: Session, approval: Approval, now: datetime) -> None:
     if approval.state is ApprovalState.DENIED:
         return
-    # A clock set back leaves windows that open in the future: they are replaced, not waited for.
+    # A clock set back leaves windows that open in the future, and an altered request is none: both are replaced by another.
     over = ApprovalState.EXPIRED if now >= approval.expires_at else ApprovalState.SUPERSEDED
     change_state(session, approval.approval_id, approval.state, over, now)
 
@@ -143,17 +149,7 @@ def _ask(session: Session, intent: CallIntent, binding: ApprovalBinding, now: da
     if waiting >= PENDING_CAP:
         why = f"{waiting} requests of this principal wait for a human already"
         return ApprovalRefused("", ApprovalState.DENIED, why)
-    approval = Approval(
-        approval_id=intent.approval_id,
-        binding_hash=binding.hash,
-        binding=binding,
-        provider_name=intent.facts.provider_name,
-        server=intent.facts.server,
-        reversible=intent.reversible,
-        state=ApprovalState.PENDING,
-        requested_at=now,
-        expires_at=now + PENDING_FOR,
-    )
+    approval = new_request(intent.approval_id, binding, now)
     session.run(_INSERT, approval_columns(approval))
     return Asked(approval)
 
@@ -182,15 +178,16 @@ def approval_columns(approval: Approval) -> Mapping[str, Any]:
         "assistant": binding.assistant,
         "principal": binding.principal,
         "binding_hash": approval.binding_hash,
+        "request_digest": approval.request_digest,
         "server_id": binding.server_id,
         "identity_key": binding.identity_key,
         "remote_name": binding.remote_name,
         "definition_digest": binding.definition_digest,
         "envelope_digest": binding.envelope_digest,
         "arguments": binding.arguments,
-        "provider_name": approval.provider_name,
-        "server": approval.server,
-        "reversible": approval.reversible,
+        "provider_name": binding.provider_name,
+        "server": binding.server,
+        "reversible": binding.reversible,
         "state": approval.state.value,
         "requested_at": time_text(approval.requested_at),
         "expires_at": time_text(approval.expires_at),
@@ -204,14 +201,15 @@ def approval_columns(approval: Approval) -> Mapping[str, Any]:
 def approval_of(values: Sequence[Any]) -> Approval:
     """An approval from its row, columns in the order of the table. Raises ValueError for one that no remit wrote."""
     row = dict(zip(_NAMES, values, strict=True))
-    binding = ApprovalBinding(**{name: row[name] for name in _BINDING})
+    bound: dict[str, Any] = {name: row[name] for name in _BINDING} | {"reversible": bool(row["reversible"])}
+    if not all(isinstance(value, str | bool) for value in (row["approval_id"], *bound.values())):
+        raise ValueError("a text of it is none")
+    binding = ApprovalBinding(**bound)
     return Approval(
         approval_id=row["approval_id"],
         binding_hash=row["binding_hash"],
+        request_digest=row["request_digest"],
         binding=binding,
-        provider_name=row["provider_name"],
-        server=row["server"],
-        reversible=bool(row["reversible"]),
         state=ApprovalState(row["state"]),
         requested_at=time_from(row["requested_at"]),
         expires_at=time_from(row["expires_at"]),

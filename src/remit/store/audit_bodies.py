@@ -127,14 +127,14 @@ def approval_body(approval: Approval) -> JsonObject:
     """An approval as it is now; the arguments as their digest, which the binding hash is not."""
     binding = approval.binding
     body: dict[str, Json] = {
-        "gen_ai.tool.name": approval.provider_name,
+        "gen_ai.tool.name": binding.provider_name,
         "remit.approval_id": approval.approval_id,
         "remit.approval_state": approval.state.value,
         "remit.binding_hash": approval.binding_hash,
         "remit.principal": binding.principal,
         "remit.owner": binding.owner,
         "remit.assistant": binding.assistant,
-        "remit.server": approval.server,
+        "remit.server": binding.server,
         "remit.server_id": binding.server_id,
         "remit.remote_name": binding.remote_name,
         "remit.definition_digest": binding.definition_digest,

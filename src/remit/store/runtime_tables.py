@@ -83,6 +83,7 @@ approvals = Table(
     Column("assistant", Text, nullable=False),
     Column("principal", Text, nullable=False),
     Column("binding_hash", Text, nullable=False),
+    Column("request_digest", Text, nullable=False),
     Column("server_id", Text, nullable=False),
     Column("identity_key", Text, nullable=False),
     Column("remote_name", Text, nullable=False),

@@ -223,4 +223,4 @@ def _next_steps(owned: Owned, approval: Approval) -> list[str]:
 
 
 def _address(approval: Approval) -> str:
-    return attachment_address(approval.binding.assistant, approval.provider_name)
+    return attachment_address(approval.binding.assistant, approval.binding.provider_name)

@@ -84,6 +84,7 @@ def _approvals() -> None:
         sa.Column("assistant", sa.Text, nullable=False),
         sa.Column("principal", sa.Text, nullable=False),
         sa.Column("binding_hash", sa.Text, nullable=False),
+        sa.Column("request_digest", sa.Text, nullable=False),
         sa.Column("server_id", sa.Text, nullable=False),
         sa.Column("identity_key", sa.Text, nullable=False),
         sa.Column("remote_name", sa.Text, nullable=False),
