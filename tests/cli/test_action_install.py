@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from sysconfig import get_path
@@ -121,15 +122,18 @@ def pins() -> dict[str, str]:
     return dict(re.findall(r"^([a-z0-9-]+)==(\S+)$", text, re.MULTILINE))
 
 
-def required(name: str, extras: frozenset[str]) -> list[Requirement]:
+def required(name: str, extras: frozenset[str], exact: Mapping[str, str]) -> list[Requirement]:
+    """What a distribution requires, where it is here in the version that the action installs; of another nobody can say."""
     try:
-        found = [Requirement(each) for each in distribution(name).requires or []]
+        found = distribution(name)
     except PackageNotFoundError:
-        # The build backend need not be installed where remit is.
         return []
+    if name in exact and found.version != exact[name]:
+        return []
+    needs = [Requirement(each) for each in found.requires or []]
     return [
         each
-        for each in found
+        for each in needs
         if each.marker is None or any(each.marker.evaluate({"extra": one}) for one in ("", *extras))
     ]
 
@@ -138,7 +142,7 @@ def test_every_version_that_the_action_installs_satisfies_all_that_ask_for_it():
     built = [Requirement("hatchling>=1.27")]
     assert str(built[0]) in (ROOT / "pyproject.toml").read_text("utf-8")
     exact, seen = pins(), set[str]()
-    waiting = [*required("remit", frozenset()), *built]
+    waiting = [*required("remit", frozenset(), exact), *built]
     while waiting:
         each = waiting.pop()
         name = canonicalize_name(each.name)
@@ -146,7 +150,7 @@ def test_every_version_that_the_action_installs_satisfies_all_that_ask_for_it():
         assert each.specifier.contains(exact[name], prereleases=True), f"{each}, and the action installs {exact[name]}"
         if name not in seen:
             seen.add(name)
-            waiting += required(name, frozenset(each.extras))
+            waiting += required(name, frozenset(each.extras), exact)
     named = [line for line in (ROOT / "action" / "requirements.txt").read_text("utf-8").splitlines() if line[0] != "#"]
     assert len(named) == len(exact) > len(built)
 
