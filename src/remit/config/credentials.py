@@ -74,7 +74,10 @@ _SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("a Slack token", r"(?<![A-Za-z0-9])(?:xox[a-z]|xapp)-[A-Za-z0-9-]{8,}"),
         ("an AWS access key", r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{12,}"),
         ("a Google credential", r"(?<![A-Za-z0-9])(?:AIza[A-Za-z0-9_-]{20,}|ya29\.[A-Za-z0-9_-]{10,})"),
-        ("a token", r"(?<![A-Za-z0-9])(?:hf_|npm_|dop_v1_|whsec_|shpat_|lin_api_|pypi-|SG\.)[A-Za-z0-9_-]{16,}"),
+        (
+            "a token",
+            r"(?<![A-Za-z0-9])(?:hf_|npm_|dop_v1_|whsec_|shpat_|lin_api_|ntn_|figd_|glsa_|gsk_|sbp_|tvly-|nvapi-|pypi-|SG\.)[A-Za-z0-9_-]{16,}",
+        ),
         ("a JWT", r"(?<![A-Za-z0-9])eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)*"),
         ("a key block", r"-----BEGIN[ A-Z0-9-]*"),
         ("a URL with a password", r"(?<=://)[^/\s:@]*:(?!\0+@|[0-9]{1,5}[?#\"',;])[^/\s@]+(?=@)"),

@@ -204,6 +204,8 @@ NAMES: Mapping[str, tuple[str, Callable[[str], str]]] = {
     "a key of env": claude(lambda word: {"command": "x", "env": {word: "1"}}),
     "a key of headers": claude(lambda word: {"url": URL, "headers": {word: "1"}}),
     "the name of a server": (".mcp.json", lambda word: json.dumps({"mcpServers": {word: {"command": "x"}}})),
+    "a key that nobody knows": claude(lambda word: {"command": "x", word: "1"}),
+    "a key with a secret that nobody knows": claude(lambda word: {"command": "x", word: {"token": f"{word}9"}}),
     "two arguments": args("§", "§9"),
     "a tool that is allowed": claude(lambda word: {"command": "x", "includeTools": [word, "a"]}),
     "a tool that is excluded": claude(lambda word: {"command": "x", "excludeTools": [word, "a"]}),

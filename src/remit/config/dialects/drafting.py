@@ -114,6 +114,8 @@ def fill(draft: Draft, node: MapNode, keys: Mapping[str, Role], document: Docume
         if role is None:
             shown = f"`{name}`" if is_showable(name) else "a key"
             report("unknown-key", entry.key, f"{shown} is no key of a server there; it was left out")
+            if credential_in_text(name):
+                draft.misplaced.append(entry.key)
             draft.unknown.append((name, entry.value))
         else:
             _HANDLERS[role](_Filling(draft, document.form, report), entry)

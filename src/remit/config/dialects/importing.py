@@ -25,7 +25,8 @@ from remit.config.dialects.model import (
     Report,
     Variable,
 )
-from remit.config.dialects.normalising import name_of, normalised, slug_of
+from remit.config.dialects.naming import name_of, slug_of
+from remit.config.dialects.normalising import normalised
 from remit.config.dialects.table import DIALECTS, dialect_of
 from remit.config.dialects.toml_nodes import parse_toml
 from remit.config.dialects.writing import mcp_text

@@ -16,19 +16,19 @@ from remit.config.credentials import (
 )
 from remit.config.dialects.literals import Literals, is_written_out, leaves, looks_secret
 from remit.config.dialects.model import ClientCredentials, Dialect, Draft, ImportedServer, Report
+from remit.config.dialects.naming import name_of
 from remit.config.dialects.oauth import client_of
 from remit.config.dialects.packages import Bridge, bridge_of, package_of, program_of, words_of_line
 from remit.config.dialects.references import Translation
 from remit.config.dialects.scalars import stand_in
 from remit.config.dialects.selecting import seconds_of, selection_of
 from remit.config.dialects.written_out import tell_written
-from remit.config.layout import NAME_PATTERN
 from remit.config.nodes import Kind, MapNode, Node, Scalar
 from remit.core.diagnostics import Severity
 from remit.core.identity import Transport
 from remit.core.references import EnvReference, InvalidReference, parse_references
 
-__all__ = ["name_of", "normalised", "slug_of"]
+__all__ = ["normalised"]
 
 _TRANSPORTS = {
     "stdio": Transport.STDIO, "local": Transport.STDIO, "http": Transport.STREAMABLE_HTTP,
@@ -44,26 +44,6 @@ _RESERVED_HEADERS = frozenset(
 _MACHINE = re.compile(r"(?:/home/[^/\s]+|/Users/[^/\s]+|/root|[A-Za-z]:\\Users\\[^\\\s]+)(?:[/\\]|\Z)")
 _LOOPBACK = re.compile(r"http://(?:localhost|127(?:\.[0-9]+){3}|\[::1\])(?=[:/?#]|\Z)", re.IGNORECASE)
 _SCHEME_ALONE = re.compile(r"Bearer|Basic|Token|ApiKey|Digest", re.IGNORECASE)
-
-
-def slug_of(declared: str) -> str:
-    """`[a-z0-9_-]`: lower case, each run of anything else one `_`; a name in another script as domain names write it (`xn--...`).
-
-    Two names with one slug are never both imported.
-    """
-    slug = re.sub(r"[^a-z0-9_-]+", "_", declared.lower()).strip("_-")
-    letters = "" if slug else "".join(each for each in declared.lower() if each.isalnum())
-    return f"xn--{letters.encode('punycode').decode()}" if letters else slug
-
-
-def name_of(declared: str) -> str | None:
-    """The name that mcp.yaml can have: the declared one, else its slug; None where it has neither, or is a secret."""
-    if looks_secret("", declared):
-        return None
-    if re.fullmatch(NAME_PATTERN, declared):
-        return declared
-    slug = slug_of(declared)
-    return slug if slug and slug[0] != "-" and len(slug) <= 64 else None
 
 
 def normalised(draft: Draft, dialect: Dialect, literals: Literals, report: Report) -> ImportedServer | None:
@@ -150,7 +130,8 @@ class _Normalising:
                 told = leaf.kind not in (Kind.NULL, Kind.FLAG) and is_written_out(leaf.text)
                 if told and looks_secret(key, leaf.text):
                     self.literals.replace(leaf.text, self.draft.name.text, key)
-                    self._found(leaf, path, leaf.text, "it was not copied")
+                    label = path if is_showable(name) else "a value that was left out"
+                    self._found(leaf, label, leaf.text, "it was not copied")
         for node in self.draft.misplaced:
             self.literals.replace(node.text, self.draft.name.text)
             self._found(node, "a secret where a name belongs", node.text, "it was not copied")
