@@ -101,6 +101,10 @@ FINE = {
         "command: [x]",
         "env: {GITHUB_TOKEN_FILE: /run/secrets/gh, PASSWORD: /run/secrets/pw, GOOGLE_APPLICATION_CREDENTIALS: ~/gcp.json}",
     ),
+    "files of secrets by name alone": server(
+        "command: [x, --credentials, gcp.json]", "env: {GOOGLE_APPLICATION_CREDENTIALS: gcp.json, PASSWORD: 'C:\\keys\\pw.txt'}"
+    ),
+    "patterns": server("command: [x, 'token:*']"),
     "flags and nothing": server("command: [x]", "env: {USE_TOKEN: 'true', NO_PASSWORD: 'no', API_KEY: ''}"),
     "paths": server("command: [x, /usr/local/lib/python3.11/site-packages/some_package/long_module_name.py]", "cwd: /srv/a"),
     "names in every case": server(

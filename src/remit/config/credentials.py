@@ -96,7 +96,8 @@ _TOKEN_SEGMENT = re.compile(
 _FLAG = re.compile(r"\A--?(?P<name>[A-Za-z][\w-]*)\Z")
 _SCHEME = re.compile(r"\A\s*(?:Bearer|Basic|Token|Digest|ApiKey|Negotiate|DPoP)\s+(?=\S)", re.IGNORECASE)
 _HARMLESS = re.compile(
-    r"(?:true|false|yes|no|on|off|none|null|[0-9]{1,3}|(?:~|\.{1,2})?/[\w.-]*(?:/[\w. -]+)+|~/.*|\./.*)?\Z",
+    r"(?:true|false|yes|no|on|off|none|null|[0-9]{1,3}|(?:~|\.{1,2})?/[\w.-]*(?:/[\w. -]+)+|~/.*|\./.*|[A-Za-z]:\\[^\s]*|"
+    r"[\w.-]+\.(?:json|pem|crt|cer|key|p12|pfx|jks|ya?ml|toml|env|txt)|\*+)?\Z",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[A-Za-z0-9_+=-]{24,}")
