@@ -332,7 +332,47 @@ def test_an_entry_with_nothing_left_to_do_is_a_note(before: str, after: str) -> 
     wanted = moving(OLD, assistant("ops", select("old", "search")), move(before, after))
     made = plan(wanted, recorded(KNOWN, OPS, SEARCH), {"old": listed("search")})
     assert (made.operations, codes(made), made.complete) == ((), ["moved-done"], True)
-    assert made.problems[0].source == Source("mcp.yaml", 5, 5)
+    assert (made.problems[0].source, made.problems[0].hint) == (Source("mcp.yaml", 5, 5), None)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant", "file"),
+    [
+        ("server.odl", "server.old", moving(server("new"), assistant("ops"), move("server.odl", "server.new"))),
+        (
+            "https://old.exampel.com/mcp",
+            "https://old.example.com/mcp",
+            moving(server("new"), assistant("ops"), move("https://old.exampel.com/mcp", "server.new")),
+        ),
+        ("assistant.opz", "assistant.ops", moving(OLD, assistant("team"), move("assistant.opz", "assistant.team"))),
+        (
+            "tool.old/serch",
+            "tool.old/search",
+            moving(OLD, assistant("ops", select("old", "find")), move("tool.old/serch", "tool.old/find")),
+        ),
+        (
+            "tool.old/serch",
+            "tool.old/search",
+            moving(OLD, assistant("ops", select("old", "*")), move("tool.old/serch", "tool.old/find")),
+        ),
+    ],
+    ids=["server", "endpoint", "assistant", "named-tool", "globbed-tool"],
+)
+def test_a_mistyped_entry_names_what_goes_and_was_probably_meant(written: str, meant: str, file: Desired) -> None:
+    made = plan(file, recorded(KNOWN, OPS, SEARCH), {"old": listed("find"), "new": listed("find")})
+    [note] = [each for each in made.problems if each.code == "moved-done"]
+    assert written in note.message
+    assert note.hint == f"did you mean {meant}, which goes with this plan?"
+
+
+def test_a_mistyped_workspace_names_the_one_that_was_probably_meant() -> None:
+    wanted = moving(OLD, move("workspace.dmeo", f"workspace.{WORKSPACE}"))
+    first = plan(wanted, workspaces(recorded(KNOWN), demo=OWNER, other="stranger"), {"old": listed()})
+    later = plan(wanted, workspaces(recorded(KNOWN), demo=OWNER, **{WORKSPACE: OWNER}), {"old": listed()})
+    assert [each.hint for made in (first, later) for each in made.problems if each.code == "moved-done"] == [
+        "did you mean workspace.demo?",
+        None,
+    ]
 
 
 ENTRIES: dict[str, tuple[list[Move], list[str]]] = {
@@ -394,7 +434,7 @@ def test_moves_of_servers_are_found_under_the_moved_workspace() -> None:
     moves = resolve_moves(wanted, before)
     assert moves.workspace is not None
     assert (moves.workspace.name, moves.servers) == ("demo", {"new": KNOWN.server_id})
-    assert (moves.problems, moves.notes) == ([], [])
+    assert (moves.problems, moves.done) == ([], [])
 
 
 @pytest.mark.parametrize("offered", [definition(), definition("Finds other things.")])

@@ -268,3 +268,27 @@ def test_a_protected_assistant_may_lose_one_of_two_tools() -> None:
     )
     made = plan(wanted, known, LIVE)
     assert ([type(each) for each in made.operations], vetoes(made)) == ([Detach], [])
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("server.githab", "server.github"),
+        ("tool.github/aa", "tool.github/a"),
+        ("assistant.opz", "assistant.ops"),
+        ("assistant.ops/github_a", "assistant.ops/github__a"),
+        ("server.jira2", None),
+        ("tool.jira/xx", None),
+    ],
+)
+def test_a_mistyped_entry_names_what_goes_and_was_probably_meant(written: str, meant: str | None) -> None:
+    known = recorded(KNOWN, OTHER, OPS, TOOLS[0], recorded_assistant("web"), attachment(OTHER, "x", assistant="web"))
+    wanted = removing(JIRA, assistant("web", select("jira", "x")), written)
+    [note] = [each for each in plan(wanted, known, LIVE).problems if each.code == "removed-done"]
+    assert note.hint == (None if meant is None else f"did you mean {meant}, which goes with this plan?")
+
+
+def test_an_entry_that_is_done_is_told_to_be_no_mistake() -> None:
+    known = recorded(OTHER, recorded_assistant("web"), attachment(OTHER, "x", assistant="web"))
+    wanted = removing(JIRA, assistant("web", select("jira", "x")), "server.jire", "assistant.wep", "tool.jira/y")
+    assert [(each.code, each.hint) for each in plan(wanted, known, LIVE).problems] == [("removed-done", None)] * 3

@@ -4,13 +4,14 @@ Decides which entries still have something to do, which are done, and which cann
 is inferred: a row moves because the file says so. Whether the entries fit the file itself is core/moved_entries.py's. Pure.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from remit.core.desired import Desired, Move
 from remit.core.diagnostics import Diagnostic, Severity
 from remit.core.identity import Endpoint, HttpEndpoint, ServerId, StdioEndpoint
+from remit.core.near_subjects import near_subject
 from remit.core.ownership import released_workspace
 from remit.core.plan import MovedWorkspace
 from remit.core.recorded import Recorded, RecordedServer
@@ -18,11 +19,12 @@ from remit.core.subjects import (
     AssistantSubject,
     EndpointSubject,
     ServerSubject,
+    Subject,
     ToolSubject,
     WorkspaceSubject,
 )
 
-__all__ = ["Moves", "as_declared", "occupied_tools", "resolve_moves", "tool_notes", "with_workspace"]
+__all__ = ["Moves", "as_declared", "done_notes", "occupied_tools", "resolve_moves", "with_workspace"]
 
 
 @dataclass(slots=True)
@@ -31,7 +33,8 @@ class Moves:
 
     `recorded` has workspace and assistants under their new names. `workspace` is what this workspace was recorded as,
     `servers` leads from declared names to the registrations they are, `assistants` from new names to old ones, `tools`
-    from a declared server to the new names of its tools by their old ones. `problems` refuse a plan, `notes` do not.
+    from a declared server to the new names of its tools by their old ones. `problems` refuse a plan, `done` are entries with nothing to
+    do.
     """
 
     recorded: Recorded
@@ -40,7 +43,7 @@ class Moves:
     assistants: dict[str, str] = field(default_factory=dict[str, str])
     tools: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     problems: list[Diagnostic] = field(default_factory=list[Diagnostic])
-    notes: list[Diagnostic] = field(default_factory=list[Diagnostic])
+    done: list[Move] = field(default_factory=list[Move])
 
 
 def as_declared(desired: Desired, recorded: Recorded) -> Recorded:
@@ -70,7 +73,7 @@ def resolve_moves(desired: Desired, recorded: Recorded) -> Moves:
 def _move_workspace(move: Move, before: str, desired: Desired, moves: Moves) -> None:
     known, taken = moves.recorded.workspaces.get(before), desired.workspace in moves.recorded.workspaces
     if known is None:
-        moves.notes.append(_done(move))
+        moves.done.append(move)
     elif known.owner != desired.owner:
         moves.problems.append(_elsewhere(move, f"workspace {before!r} belongs to {known.owner!r}"))
     elif taken:
@@ -113,7 +116,7 @@ def _move_assistant(move: Move, before: str, after: str, desired: Desired, moves
     known = {each.name: each for each in moves.recorded.assistants if each.owner == desired.owner}
     found = known.get(before)
     if found is None:
-        moves.notes.append(_done(move))
+        moves.done.append(move)
     elif found.workspace not in (desired.workspace, released_workspace(desired.owner)):
         moves.problems.append(_elsewhere(move, f"workspace {found.workspace!r} created {before!r}"))
     elif after in known:
@@ -143,7 +146,7 @@ def _move_server(
     own = [each for each in moves.recorded.servers if each.workspace == desired.workspace]
     meant = [each for each in own if _is_meant(each, before)]
     if not meant:
-        moves.notes.append(_done(move))
+        moves.done.append(move)
     elif len(meant) > 1 or any(each.name == after and each != meant[0] for each in own):
         moves.problems.append(_both(move))
     else:
@@ -168,16 +171,6 @@ def _is_at(endpoint: Endpoint, subject: EndpointSubject) -> bool:
             return subject.url is None and command == subject.command
         case _:
             assert_never(endpoint)
-
-
-def _done(move: Move) -> Diagnostic:
-    return Diagnostic(
-        code="moved-done",
-        severity=Severity.NOTE,
-        message=f"nothing is recorded as {move.before} any more, so this entry of `moved` can be removed",
-        address=str(move.after),
-        source=move.source,
-    )
 
 
 def _both(move: Move) -> Diagnostic:
@@ -213,8 +206,23 @@ def occupied_tools(desired: Desired, recorded: Recorded, names: Mapping[ServerId
                 yield _both(move)
 
 
-def tool_notes(desired: Desired, recorded: Recorded, names: Mapping[ServerId, str]) -> Iterator[Diagnostic]:
-    """One note for each tool whose old name nothing of this workspace is attached under; `names` are declared ones."""
+def done_notes(
+    desired: Desired, moves: Moves, names: Mapping[ServerId, str], gone: Collection[Subject]
+) -> Iterator[Diagnostic]:
+    """One note for each entry that nothing is recorded for; `names` are declared ones, `gone` is what this plan takes."""
+    for move in (*moves.done, *_done_tools(desired, moves.recorded, names)):
+        yield Diagnostic(
+            code="moved-done",
+            severity=Severity.NOTE,
+            message=f"nothing is recorded as {move.before} any more, so this entry of `moved` can be removed",
+            address=str(move.after),
+            source=move.source,
+            hint=near_subject(move.before, gone),
+        )
+
+
+def _done_tools(desired: Desired, recorded: Recorded, names: Mapping[ServerId, str]) -> Iterator[Move]:
+    """Tools whose old name nothing of this workspace is attached under."""
     attached = {
         (names.get(each.server_id), str(each.remote_name))
         for each in recorded.attachments
@@ -222,4 +230,4 @@ def tool_notes(desired: Desired, recorded: Recorded, names: Mapping[ServerId, st
     }
     for move in desired.moved:
         if isinstance(move.before, ToolSubject) and (move.before.server, move.before.remote_name) not in attached:
-            yield _done(move)
+            yield move

@@ -22,7 +22,8 @@ from remit.core.live import Listed, Live, Skipped, SkipReason
 from remit.core.lock import Lock, LockedByServer
 from remit.core.matching import Known, Matching, Unknown, match_servers
 from remit.core.missing import judge_missing
-from remit.core.moves import Moves, occupied_tools, resolve_moves, tool_notes
+from remit.core.moves import Moves, done_notes, occupied_tools, resolve_moves
+from remit.core.near_subjects import gone_subjects
 from remit.core.operations import (
     FROM_THE_ROWS,
     Attach,
@@ -35,7 +36,7 @@ from remit.core.operations import (
 )
 from remit.core.ownership import released_workspace
 from remit.core.permissions import judge_permissions
-from remit.core.plan import LOCK_MISSING, SAFEGUARD_CODES, Plan, Unmanaged
+from remit.core.plan import LOCK_MISSING, SAFEGUARD_CODES, Drift, Plan, Unmanaged
 from remit.core.ports import DefinitionDiff
 from remit.core.protection import judge_handed_over
 from remit.core.recorded import Recorded, RecordedAttachment
@@ -43,6 +44,7 @@ from remit.core.removals import is_released, removal_problems
 from remit.core.safeguards import judge_outcome
 from remit.core.selector import Selector
 from remit.core.servers import judge_servers
+from remit.core.subjects import Subject, WorkspaceSubject
 from remit.core.suggestions import rename_notes
 from remit.core.views import ServerView, as_locked, view_of
 
@@ -124,7 +126,7 @@ def _planned(desired: Desired, moves: Moves, matching: Matching, live: Live, req
     problems += lock_missing
     due = [*settled.operations, *(each.operation for each in settled.held)]
     problems += judge_files(due, desired, recorded, request.allow_missing)
-    problems += [*moves.notes, *_remarks(desired, recorded, matching, due)]
+    problems += _remarks(desired, moves, matching, due, tools.drift)
     return Plan(
         workspace=desired.workspace,
         owner=desired.owner,
@@ -147,16 +149,21 @@ def with_problems(plan: Plan, problems: Iterable[Diagnostic]) -> Plan:
 
 
 def _remarks(
-    desired: Desired, recorded: Recorded, matching: Matching, due: Sequence[Operation]
+    desired: Desired, moves: Moves, matching: Matching, due: Sequence[Operation], drift: Sequence[Drift]
 ) -> Iterator[Diagnostic]:
+    recorded = moves.recorded
     names = {**{each.server_id: each.name for each in recorded.servers}, **_declared_names(matching)}
     let_go = {
         address_of(each)
         for each in due
         if isinstance(each, Detach) or (isinstance(each, Refresh) and each.reason is Reason.RELEASED)
     }
-    yield from tool_notes(desired, recorded, names)
-    yield from removal_problems(desired, recorded, names, let_go)
+    gone: list[Subject] = [*gone_subjects(due, drift, desired)] if desired.moved or desired.removed else []
+    if desired.workspace not in recorded.workspaces:
+        others = {name for name, each in recorded.workspaces.items() if each.owner == desired.owner}
+        gone += [WorkspaceSubject(name) for name in others - {released_workspace(desired.owner)}]
+    yield from done_notes(desired, moves, names, gone)
+    yield from removal_problems(desired, recorded, names, let_go, gone)
     yield from rename_notes(due)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from remit.core.desired import Desired, Removal
 from remit.core.diagnostics import Diagnostic, Severity
 from remit.core.identity import ServerId
+from remit.core.near_subjects import near_subject
 from remit.core.operations import Detach, ToolRef
 from remit.core.recorded import Recorded, RecordedAttachment
 from remit.core.subjects import AssistantSubject, AttachmentSubject, ServerSubject, Subject, ToolSubject
@@ -53,11 +54,16 @@ def covered_detaches(desired: Desired, detaches: Collection[Detach]) -> frozense
 
 
 def removal_problems(
-    desired: Desired, recorded: Recorded, names: Mapping[ServerId, str], detached: Collection[str]
+    desired: Desired,
+    recorded: Recorded,
+    names: Mapping[ServerId, str],
+    detached: Collection[str],
+    gone: Collection[Subject],
 ) -> Iterator[Diagnostic]:
     """What is to be said of the entries: those that nothing is recorded for, and aliases that are selected still.
 
-    `names` are servers as the file calls them, `detached` the addresses of attachments that this plan takes or releases.
+    `names` are servers as the file calls them, `detached` the addresses of attachments that this plan takes or releases,
+    `gone` is what it takes, of every kind.
     """
     if not desired.removed:
         return
@@ -70,6 +76,7 @@ def removal_problems(
                 message=f"nothing is recorded as {removal.subject}, so this entry of `removed` can be removed",
                 address=str(removal.subject),
                 source=removal.source,
+                hint=near_subject(removal.subject, gone),
             )
         elif isinstance(removal.subject, AttachmentSubject) and str(removal.subject) not in detached:
             yield Diagnostic(
