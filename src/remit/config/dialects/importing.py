@@ -7,7 +7,7 @@ process is started, no connection opened, no variable resolved.
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -91,11 +91,12 @@ def import_files(
         found += ((draft, known) for draft in drafts)
     literals = _literals([draft for draft, _ in found], [*texts, *(document.text for _, document in documents)], texts)
     read = [normalised(draft, known, literals, _report_of(draft.name, findings)) for draft, known in found]
-    scrubbed = [_scrubbed(server, literals) for server in read if server is not None]
+    clean = literals.scrubber()
+    scrubbed = [_scrubbed(server, clean) for server in read if server is not None]
     servers = tuple(_Fitting(findings, beside).servers(scrubbed))
     return Imports(
         servers=servers,
-        diagnostics=tuple(_scrubbed_finding(each, literals) for each in findings.diagnostics()),
+        diagnostics=tuple(_scrubbed_finding(each, clean) for each in findings.diagnostics()),
         variables=tuple(_variables(servers, literals)),
         dialects=dialects,
     )
@@ -197,9 +198,8 @@ def _report_of(name: Scalar, findings: Findings) -> Report:
     return report
 
 
-def _scrubbed(server: ImportedServer, literals: Literals) -> ImportedServer:
+def _scrubbed(server: ImportedServer, clean: Callable[[str], str]) -> ImportedServer:
     """The server with every credential gone that another place of the files gave away."""
-    clean = literals.scrubbed
     return replace(
         server,
         command=(*server.command[:1], *map(clean, server.command[1:])),
@@ -217,9 +217,8 @@ def _scrubbed(server: ImportedServer, literals: Literals) -> ImportedServer:
     )
 
 
-def _scrubbed_finding(finding: Diagnostic, literals: Literals) -> Diagnostic:
-    hint = finding.hint and literals.scrubbed(finding.hint)
-    return replace(finding, message=literals.scrubbed(finding.message), hint=hint)
+def _scrubbed_finding(finding: Diagnostic, clean: Callable[[str], str]) -> Diagnostic:
+    return replace(finding, message=clean(finding.message), hint=finding.hint and clean(finding.hint))
 
 
 def _variables(servers: Iterable[ImportedServer], literals: Literals) -> Iterator[Variable]:

@@ -108,13 +108,24 @@ class Literals:
         if value not in self._names and name not in self.variables and not is_placeholder(value):
             self._names[value] = name
 
-    def scrubbed(self, text: str) -> str:
-        """The text without any value that was found to be a credential elsewhere: copied once is copied twice."""
-        for value, name in sorted(self._names.items(), key=lambda each: -len(each[0])):
-            for spelling in (value, value.replace("$$", "$")):
-                if len(spelling) >= _SHORTEST and spelling in text:
-                    text = text.replace(spelling, f"${{env:{name}}}")
-        return text
+    def scrubber(self) -> Callable[[str], str]:
+        """What takes out of any text each value that was found to be a credential by now: copied once is copied twice."""
+        spellings = {
+            each: name
+            for value, name in self._names.items()
+            for each in (value, value.replace("$$", "$"))
+            if len(each) >= _SHORTEST
+        }
+        # The longest first, as one may hold another.
+        ordered = sorted(spellings.items(), key=lambda each: -len(each[0]))
+
+        def scrubbed(text: str) -> str:
+            for value, name in ordered:
+                if value in text:
+                    text = text.replace(value, f"${{env:{name}}}")
+            return text
+
+        return scrubbed
 
     # --- values by their places -----------------------------------------------------------------------------------------
 
