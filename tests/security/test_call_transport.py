@@ -130,7 +130,10 @@ ANSWERS: Mapping[str, tuple[Raw, str, str]] = {
     "cut": (Raw(200, b'{"jsonrpc', claimed=500), "server_gone", "lost"),
     "stream": (Raw(200, b"event: message\n", EVENTS, claimed=-1), "server_gone", "lost"),
     "headers": (Raw(200, b"{}", headers={f"x-{n}": "y" for n in range(10_000)}), "result_invalid", "lost"),
-    "elsewhere": (Raw(302, headers={"location": "http://127.0.0.2/"}), "unreachable", "lost"),
+    "elsewhere": (Raw(302, headers={"location": "http://127.0.0.2/"}), "result_invalid", "lost"),
+    "other_tenant": (Raw(307, headers={"location": "/other-tenant"}), "result_invalid", "lost"),
+    "round_trip": (Raw(308, headers={"location": "/mcp"}), "result_invalid", "lost"),
+    "error_in_name_only": (Raw(503, b'{"error":{"code":503,"message":"busy"}}'), "unreachable", "lost"),
 }
 
 

@@ -228,7 +228,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_DELETE(self) -> None:
         self._note({})
-        self._send(Raw(204))
+        self._send(self.owner.answer_at.get(self.path, Raw(204)))
 
     def _note(self, message: Mapping[str, Any]) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}

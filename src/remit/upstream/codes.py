@@ -25,6 +25,13 @@ _FAULTS: Mapping[str, Explanation] = {
         "Such an answer comes from a proxy, a login page or a wrong path rather than from MCP.",
         "Check the URL, its path included, and what stands between here and the server.",
     ),
+    "redirected": Explanation(
+        "The server answered with a redirect, which is not followed.",
+        "The address in mcp.yaml is the one that was reviewed; what a redirect leads to may be another server, and a call that"
+        " is posted again may be carried out twice.",
+        "If the target is the server you mean, write it as `url` into mcp.yaml and plan again; its query, if it has one, is"
+        " yours to add. A trailing slash is the usual difference.",
+    ),
     "closed": Explanation(
         "The connection was closed while the request was waiting.",
         "Closing ends what is pending, so that nobody waits for ever.",

@@ -3,7 +3,8 @@
 Decides what an HTTP answer means before the SDK sees it. A failed request is answered with a JSON-RPC error for that
 request alone (see remit.upstream.marked_errors), and so is an answer over a cap. Bodies must not be compressed; the judged address is the one connected to; proxies from the environment are ignored.
 
-The client belongs to whoever called `open_http`; the SDK follows redirects within the origin only, and so do we.
+The client belongs to whoever called `open_http`. No redirect reaches the SDK, which would follow some of them (see
+remit.upstream.redirects).
 """
 
 import errno
@@ -19,7 +20,8 @@ from typing import cast
 
 import httpcore2
 import httpx2
-from mcp_types import JSONRPCError
+from mcp_types import JSONRPCError, jsonrpc_message_adapter
+from pydantic import ValidationError
 
 from remit.core.desired import BearerAuth, ClientCredentialsAuth, PrivateKeyJwtAuth, Tls
 from remit.core.identity import Transport
@@ -32,6 +34,7 @@ from remit.upstream.outgoing import answer_in, outgoing
 from remit.upstream.overlong import Overlong
 from remit.upstream.parking import Parking
 from remit.upstream.posting import Posts
+from remit.upstream.redirects import REDIRECTED, redirect_words
 from remit.upstream.references import ResolvedHttp
 from remit.upstream.url_policy import AddressRefused, JudgingBackend, Resolver, check_url, resolve
 
@@ -58,7 +61,6 @@ _EXCERPT = 4_096
 """Bytes of an error page that are kept; whoever masks it shortens it, as a secret cut in two is not found."""
 
 _DELETE_SECONDS = 2.0
-_MOST_REDIRECTS = 5
 _CONNECT_SECONDS = 15.0
 _SESSION_HEADER = "mcp-session-id"
 _METHOD_NOT_FOUND = -32601
@@ -121,8 +123,10 @@ class HttpTransport(httpx2.AsyncBaseTransport):
         *,
         authorization: Callable[[], str | None] = lambda: None,
         one_stream: bool = False,
+        setting: str = "url",
     ):
         self._pool = pool
+        self._setting = setting
         self._one_stream = one_stream
         self._authorization = authorization
         self.received = 0
@@ -171,19 +175,13 @@ class HttpTransport(httpx2.AsyncBaseTransport):
 
     async def _posted(self, request: httpx2.Request) -> Fault | None:
         """Post a message whose answer is not read here. Why it was not taken, None where it was."""
-        for _ in range(_MOST_REDIRECTS):
-            try:
-                response = await self._handle(request)
-            except _Failed as failure:
-                self.last = _fault(failure.happened)
-                return self.last
-            await response.aclose()
-            if response.status_code < HTTPStatus.MULTIPLE_CHOICES:
-                return None
-            headers = {name: value for name, value in request.headers.items() if name != "host"}
-            there = request.url.join(response.headers["location"])
-            request = httpx2.Request("POST", there, headers=headers, content=request.content)
-        return Fault(UnreachableReason.REFUSED, "the server redirects without end", refused=True)
+        try:
+            response = await self._handle(request)
+        except _Failed as failure:
+            self.last = _fault(failure.happened)
+            return self.last
+        await response.aclose()
+        return None
 
     async def _asked(self, request: httpx2.Request, number: int | str) -> httpx2.Response:
         """The answer to a request, which may be given up on the way."""
@@ -243,8 +241,12 @@ class HttpTransport(httpx2.AsyncBaseTransport):
     ) -> httpx2.Response:
         headers = httpx2.Headers(response.headers)
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        # Before all else: the SDK follows a redirect whatever its answer holds, an event stream for example.
+        self._judge_redirect(request, response.status, headers)
         if headers.get("content-encoding", "identity").lower() != "identity":
             raise _Failed(_protocol("the answer is compressed, although no compression was accepted"))
+        if post is not None and response.status == HTTPStatus.ACCEPTED:
+            raise _Failed(_protocol("the server answered a request with 202 Accepted, which announces no answer"))
         if response.status < HTTPStatus.BAD_REQUEST and kind == "text/event-stream":
             if self._one_stream and request.method == "GET":
                 self._posts, self._stream_fault = Posts(self._posted, on_untaken=self._untaken), None
@@ -256,7 +258,7 @@ class HttpTransport(httpx2.AsyncBaseTransport):
         if self._one_stream and request.method == "POST" and response.status < HTTPStatus.MULTIPLE_CHOICES:
             return await self._receipt(response)
         body = await self._drained(response, headers)
-        self._judge(request, response.status, kind, headers, body)
+        self._judge(request, response.status, kind, body, is_request=post is not None)
         if kind == "application/json":
             body = self._for_request(body, post)
         # The length of a drained body is known; chunked framing does not apply to it any more.
@@ -299,13 +301,13 @@ class HttpTransport(httpx2.AsyncBaseTransport):
         await response.aclose()
         return b"".join(parts)
 
-    def _judge(self, request: httpx2.Request, status: int, kind: str, headers: httpx2.Headers, body: bytes) -> None:
+    def _judge(self, request: httpx2.Request, status: int, kind: str, body: bytes, *, is_request: bool) -> None:
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             detail = f"the server answered {status} {_phrase(status)}"
             raise _Failed(_Happened(reason=UnreachableReason.AUTH, detail=detail, status=status))
         if request.method != "POST":
             if self._one_stream and status >= HTTPStatus.MULTIPLE_CHOICES:
-                self._judge_stream(request, status, headers, body)
+                raise _Failed(_refused(status, body))
             return
         code = _rpc_error_code(body) if kind == "application/json" and status >= HTTPStatus.BAD_REQUEST else None
         if self._is_within_session(request) and _forgets_session(status, code, body):
@@ -315,11 +317,9 @@ class HttpTransport(httpx2.AsyncBaseTransport):
                     reason=UnreachableReason.PROTOCOL, detail=detail, code=SESSION_LOST, status=status, refused=True
                 )
             )
-        if status >= HTTPStatus.BAD_REQUEST and code is None:
+        if status >= HTTPStatus.MULTIPLE_CHOICES and (code is None or not _is_rpc_error(body)):
             raise _Failed(_refused(status, body))
-        if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
-            _judge_redirect(request, status, headers)
-        if status == HTTPStatus.OK and kind != "application/json" and body:
+        if kind != "application/json" and (is_request or (status == HTTPStatus.OK and body)):
             detail = f"the answer is {kind or 'of no type'}, neither JSON nor an event stream"
             raise _Failed(_Happened(reason=UnreachableReason.PROTOCOL, detail=detail, code=HTTP_STATUS))
 
@@ -330,16 +330,18 @@ class HttpTransport(httpx2.AsyncBaseTransport):
         message = outgoing(request) if self._one_stream else None
         return message is not None and not message.begins_handshake
 
-    def _judge_stream(self, request: httpx2.Request, status: int, headers: httpx2.Headers, body: bytes) -> None:
-        if status >= HTTPStatus.BAD_REQUEST:
-            raise _Failed(_refused(status, body))
-        _judge_redirect(request, status, headers)
+    def _judge_redirect(self, request: httpx2.Request, status: int, headers: httpx2.Headers) -> None:
+        setting = None if self._one_stream and request.method == "POST" else self._setting
+        if told := redirect_words(request.url, status, headers, setting=setting):
+            raise _Failed(_Happened(reason=UnreachableReason.REFUSED, detail=told, code=REDIRECTED))
 
     def _explained(self, happened: _Happened) -> httpx2.Response:
         fault = _fault(happened)
         self.end_stream(fault)
         answer = JSONRPCError(jsonrpc="2.0", id=None, error=error_of_fault(fault))
-        return httpx2.Response(happened.status, json=answer.model_dump(mode="json", by_alias=True))
+        # The SDK reads an error without a number under an error status only.
+        status = happened.status if happened.status >= HTTPStatus.BAD_REQUEST else HTTPStatus.BAD_GATEWAY
+        return httpx2.Response(status, json=answer.model_dump(mode="json", by_alias=True))
 
 
 class UpstreamHttp(httpx2.AsyncClient):
@@ -352,6 +354,7 @@ class UpstreamHttp(httpx2.AsyncClient):
             timeout=httpx2.Timeout(_CONNECT_SECONDS, read=None, pool=None),
             trust_env=False,
             follow_redirects=False,
+            max_redirects=0,
         )
         self.traffic = traffic
 
@@ -361,8 +364,9 @@ def open_http(
     *,
     authorization: Callable[[], str | None] = lambda: None,
     resolver: Resolver = resolve,
+    setting: str = "url",
 ) -> UpstreamHttp:
-    """The HTTP client for a resolved connection; the caller closes it.
+    """The HTTP client for a resolved connection; the caller closes it. `setting` is where mcp.yaml has its address.
 
     `authorization` gives the Authorization header of each request, so that a token can be renewed beside the request
     path. Reading has no time limit here: whoever waits has a deadline. Raises Fault for a URL or TLS file that cannot be
@@ -377,7 +381,7 @@ def open_http(
         network_backend=JudgingBackend(allow_private_network=endpoint.allow_private_network, resolver=resolver),
     )
     one_stream = endpoint.transport is Transport.SSE
-    traffic = HttpTransport(pool, authorization=authorization, one_stream=one_stream)
+    traffic = HttpTransport(pool, authorization=authorization, one_stream=one_stream, setting=setting)
     return UpstreamHttp(traffic, _static_headers(endpoint))
 
 
@@ -429,23 +433,19 @@ def _rpc_error_code(body: bytes) -> int | None:
     return code if isinstance(code, int) else None
 
 
+def _is_rpc_error(body: bytes) -> bool:
+    """Whether the SDK takes a body for the server's error: for one that only looks like it, it makes up an error itself."""
+    try:
+        return isinstance(jsonrpc_message_adapter.validate_json(body, by_name=False), JSONRPCError)
+    except ValidationError:
+        return False
+
+
 def _forgets_session(status: int, code: int | None, body: bytes) -> bool:
     """Whether an answer within a session says that the session is gone: 404, and of some servers 400 with words to that effect."""
     if status == HTTPStatus.BAD_REQUEST:
         return code not in _ABOUT_THE_REQUEST and _NO_SESSION.search(body[:_EXCERPT].lower()) is not None
     return status == HTTPStatus.NOT_FOUND and code != _METHOD_NOT_FOUND
-
-
-def _judge_redirect(request: httpx2.Request, status: int, headers: httpx2.Headers) -> None:
-    """Lets through only what the SDK follows: the same method, the same origin or its https upgrade."""
-    here, there = request.url, request.url.join(headers.get("location", ""))
-    upgrade = (here.scheme, here.port, there.scheme, there.port) == ("http", None, "https", None)
-    same = (here.scheme, here.port) == (there.scheme, there.port) or upgrade
-    if here.host == there.host and same and (status in (307, 308) or request.method == "GET"):
-        return
-    target = f"{there.scheme}://{there.netloc.decode('ascii', 'replace').rpartition('@')[2]}"
-    detail = f"the server redirects ({status}) to {target}; redirects to elsewhere are not followed"
-    raise _Failed(_Happened(reason=UnreachableReason.REFUSED, detail=detail))
 
 
 def _refused(status: int, body: bytes) -> _Happened:

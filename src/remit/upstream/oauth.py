@@ -83,7 +83,7 @@ class TokenSource:
 
     async def _fetch(self) -> None:
         form, headers = self._request()
-        async with open_http(self._endpoint) as http:
+        async with open_http(self._endpoint, setting="auth.token_url") as http:
             response = await http.post(self._auth.token_url, data=form, headers=headers)
             if response.status_code != HTTPStatus.OK and http.traffic.last is not None:
                 last = http.traffic.last

@@ -11,6 +11,7 @@ from remit.core.remote_ports import Delivery, RemoteCall, RemoteError, RemoteFau
 from remit.upstream.client import CIRCUIT_OPEN, TIMEOUT_ABSOLUTE, TIMEOUT_IDLE
 from remit.upstream.faults import SERVER_GONE, Fault
 from remit.upstream.http_transport import HTTP_STATUS, SESSION_LOST
+from remit.upstream.redirects import REDIRECTED
 from remit.upstream.sdk_session import RPC_ERROR
 
 __all__ = ["failure_of"]
@@ -27,6 +28,8 @@ _AFTER_SENDING: Mapping[str, FailureCode] = {
     SERVER_GONE: FailureCode.SERVER_GONE,
     "too_large": FailureCode.RESULT_TOO_LARGE,
     "protocol": FailureCode.RESULT_INVALID,
+    # No answer of the protocol, and none that another attempt would change: also what only reads is not sent again.
+    REDIRECTED: FailureCode.RESULT_INVALID,
     "closed": FailureCode.SERVER_GONE,
 }
 """Codes of a call that went out; before that they are about the opening, and the server is unreachable."""

@@ -29,7 +29,6 @@ from mcp_types import (
     CLIENT_CAPABILITIES_META_KEY,
     CLIENT_INFO_META_KEY,
     CONNECTION_CLOSED,
-    INVALID_REQUEST,
     PARSE_ERROR,
     PROTOCOL_VERSION_META_KEY,
     ErrorData,
@@ -58,9 +57,11 @@ _SDK_CLOSED = ("Connection closed", "SSE stream")
 
 _NO_ANSWER: Mapping[int, tuple[str, ...]] = {
     PARSE_ERROR: ("Failed to parse", "the answer is no valid JSON-RPC"),
-    INVALID_REQUEST: ("server answered a request with 202", "Unexpected content type"),
 }
-"""How the SDK and our transports word an answer that is none, by error code; a server may say the same of itself."""
+"""How the SDK and our transports word an answer that is none, by error code; a server may say the same of itself.
+
+Whatever else the SDK would make up an error of does not reach it (remit.upstream.http_transport).
+"""
 
 _TELEMETRY = "opentelemetry.sdk"
 _FIRST_NUMBER = 101
