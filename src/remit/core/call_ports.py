@@ -29,6 +29,7 @@ __all__ = [
     "CallIdUsed",
     "CallIntent",
     "CallJournal",
+    "CallOver",
     "CallRefusal",
     "GrantSource",
     "GrantedTool",
@@ -228,6 +229,13 @@ Begun: TypeAlias = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class CallOver:
+    """The call under way is nobody's to send any more: `why` says what ended it, or its approval. Nothing was written."""
+
+    why: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallRefusal:
     """A call that did not go out, and why. Its action ends `failed`, or waits (`requires_action`) for an approval."""
@@ -272,6 +280,13 @@ class CallJournal(Protocol):
 
     def begin(self, intent: CallIntent) -> "Future[Begun]":
         """One transaction: stamp and run checked, key looked up, approval consumed or asked for, intent written."""
+        ...
+
+    def again(self, facts: CallFacts) -> "Future[Started | GrantsMoved | RunClosed | CallOver]":
+        """Let a call that began go out once more. One transaction: run, stamp, the call's own row, and its approval.
+
+        `facts` are those that it began with, under the stamp of the grants that it was decided on anew.
+        """
         ...
 
     def refuse(self, refusal: CallRefusal) -> "Future[bool]":

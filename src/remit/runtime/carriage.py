@@ -7,7 +7,7 @@ have had an effect) and that whatever happens in between, the action gets exactl
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -17,7 +17,6 @@ from remit.core.audit import AuditFact, AuditKind
 from remit.core.call_ports import CallEnd, CallJournal
 from remit.core.calls import FailureCode
 from remit.core.canonical import JsonObject, sha256_hex
-from remit.core.gatekeeper import Deny
 from remit.core.remote_ports import Delivery, OnProgress, RemoteAnswer, RemoteFault, RemoteResult
 from remit.errors import StoreError
 from remit.runtime.abi import ToolResultEnvelope
@@ -25,12 +24,10 @@ from remit.runtime.case import Case, call_seconds
 from remit.runtime.durable import durable
 from remit.runtime.ending import Ending, cancelled_ending, ending_of, failed_ending, is_worth_repeating
 from remit.runtime.mcp_executor import Limits, McpToolExecutor
+from remit.runtime.repeating import Again, NotAgain, not_sent_again
 from remit.runtime.watch import RunWatch
 
-__all__ = ["Adaptation", "Carriage", "Recheck"]
-
-Recheck = Callable[[], Awaitable["Deny | int | None"]]
-"""The gate once more, on the session that is open now: the session to pin the call to, or why it may not go out."""
+__all__ = ["Adaptation", "Carriage"]
 
 _MOST_SENT = 2
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
@@ -48,6 +45,7 @@ class Adaptation(Protocol):
 class _Sent:
     """What happened on the way, kept also where the way was cut short."""
 
+    side_effecting: bool
     attempts: int = 0
     renewed: bool = False
     protocol_version: str | None = None
@@ -61,25 +59,29 @@ class Carriage:
         self._watch = watch
         self._adapt = adapt
         self._clock = clock
+        self._closing = False
+
+    def close(self) -> None:
+        """Send nothing a second time from here on: the connections are about to end."""
+        self._closing = True
 
     async def carry(
-        self, executor: McpToolExecutor, case: Case, *, started: float, recheck: Recheck, on_progress: OnProgress | None
+        self, executor: McpToolExecutor, case: Case, *, started: float, again: Again, on_progress: OnProgress | None
     ) -> ToolResultEnvelope:
         """The result of a call whose intent is durable; `started` is when it was asked for, on the monotonic clock."""
-        sent = _Sent()
+        sent = _Sent(case.tool.attachment.envelope.side_effecting)
         by_run = False
-        side_effecting = case.tool.attachment.envelope.side_effecting
         try:
             with self._watch.watching(case.facts.run_id) as watched:
                 try:
-                    answer = await self._send(executor, case, sent, started, recheck, on_progress)
+                    answer = await self._send(executor, case, sent, started, again, on_progress)
                 except asyncio.CancelledError:
                     by_run = watched.only_by_run()
                     raise
-            ending = ending_of(answer, self._adapt(answer, case), side_effecting=side_effecting)
+            ending = ending_of(answer, self._adapt(answer, case), side_effecting=sent.side_effecting)
         except asyncio.CancelledError:
             why = "the run was cancelled" if by_run else "the caller cancelled the call"
-            ending = cancelled_ending(why, sent=sent.attempts > 0, side_effecting=side_effecting)
+            ending = cancelled_ending(why, sent=sent.attempts > 0, side_effecting=sent.side_effecting)
             # Submitted before anything can interrupt again: the journal keeps it whoever waits for it.
             kept = self._journal.end(self._end_of(case, ending, sent, started))
             if not by_run:
@@ -90,7 +92,7 @@ class Carriage:
         except Exception as error:  # noqa: BLE001 (a defect here must not leave an action without an end)
             broken = f"remit failed while the call was under way ({type(error).__name__})"
             ending = failed_ending(
-                FailureCode.INTERNAL_ERROR, broken, sent=sent.attempts > 0, side_effecting=side_effecting
+                FailureCode.INTERNAL_ERROR, broken, sent=sent.attempts > 0, side_effecting=sent.side_effecting
             )
         return await self._ended(case, ending, sent, started)
 
@@ -100,36 +102,44 @@ class Carriage:
         case: Case,
         sent: _Sent,
         started: float,
-        recheck: Recheck,
+        again: Again,
         on_progress: OnProgress | None,
     ) -> RemoteAnswer:
-        tool, session = case.tool, case.session
-        deadline = started + call_seconds(tool, case.call)
+        deadline = started + call_seconds(case.tool, case.call)
         while True:
-            remaining = deadline - time.monotonic()
-            if remaining <= 0:
-                return _too_late(case)
-            sent.attempts += 1
-            answer = await executor.carry(
-                tool,
-                case.arguments.value,
-                Limits(tool.server.connection.timeout_seconds, remaining),
-                trace_id=case.facts.trace_id,
-                session=session,
-                on_progress=on_progress,
-                full_record=case.facts.record_output,
-            )
-            if isinstance(answer, RemoteResult):
-                sent.renewed, sent.protocol_version = sent.renewed or answer.renewed, answer.protocol_version
-            if sent.attempts >= _MOST_SENT or not is_worth_repeating(
-                answer, side_effecting=tool.attachment.envelope.side_effecting
-            ):
+            answer = await self._send_once(executor, case, sent, deadline, on_progress)
+            if sent.attempts >= _MOST_SENT or not is_worth_repeating(answer, side_effecting=sent.side_effecting):
                 return _with_limit_named(answer, case)
-            sent.renewed = sent.renewed or (isinstance(answer, RemoteFault) and answer.session_lost)
-            checked = await recheck()
-            if isinstance(checked, Deny):
-                return RemoteFault(code=checked.code, message=checked.message, delivery=Delivery.NOT_SENT)
-            session = checked
+            assert isinstance(answer, RemoteFault)  # noqa: S101 (nothing else is worth repeating)
+            sent.renewed = sent.renewed or answer.session_lost
+            allowed = await again()
+            if self._closing:
+                allowed = NotAgain("remit is closing")
+            if isinstance(allowed, NotAgain):
+                sent.side_effecting = sent.side_effecting or allowed.side_effecting
+                return not_sent_again(answer, allowed)
+            # What is recorded now is what goes out; only the time was counted from the beginning.
+            case, deadline = allowed, min(deadline, started + call_seconds(allowed.tool, case.call))
+
+    async def _send_once(
+        self, executor: McpToolExecutor, case: Case, sent: _Sent, deadline: float, on_progress: OnProgress | None
+    ) -> RemoteAnswer:
+        remaining = deadline - time.monotonic()
+        if remaining <= 0:
+            return _too_late(case)
+        sent.attempts += 1
+        answer = await executor.carry(
+            case.tool,
+            case.arguments.value,
+            Limits(case.tool.server.connection.timeout_seconds, remaining),
+            trace_id=case.facts.trace_id,
+            session=case.session,
+            on_progress=on_progress,
+            full_record=case.facts.record_output,
+        )
+        if isinstance(answer, RemoteResult):
+            sent.renewed, sent.protocol_version = sent.renewed or answer.renewed, answer.protocol_version
+        return answer
 
     async def _ended(self, case: Case, ending: Ending, sent: _Sent, started: float) -> ToolResultEnvelope:
         if sent.renewed:

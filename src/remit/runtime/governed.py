@@ -11,7 +11,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import assert_never
 
@@ -23,6 +23,7 @@ from remit.core.call_ports import (
     CallFacts,
     CallIdUsed,
     CallJournal,
+    CallOver,
     CallRefusal,
     GrantedTool,
     GrantsMoved,
@@ -32,7 +33,7 @@ from remit.core.call_ports import (
     Started,
     StillRunning,
 )
-from remit.core.calls import ActionState, FailureCode
+from remit.core.calls import ActionState, FailureCode, RunState
 from remit.core.canonical import JsonObject
 from remit.core.envelope import UnknownArguments
 from remit.core.gatekeeper import Allow, AskHuman, ContractSame, ContractUnknown, Decision, Deny, decide
@@ -47,6 +48,7 @@ from remit.runtime.durable import durable
 from remit.runtime.grant_cache import GrantCache, HeldGrants
 from remit.runtime.mcp_executor import McpToolExecutor
 from remit.runtime.registry import ExecutorRegistry
+from remit.runtime.repeating import NotAgain, changed_terms
 from remit.runtime.telemetry import Spans
 from remit.runtime.watch import RunWatch
 
@@ -210,18 +212,63 @@ class GovernedExecutor:
                 executor,
                 case,
                 started=started,
-                recheck=lambda: self._recheck(executor, case, started),
+                again=lambda: self._again(executor, case, started),
                 on_progress=on_progress,
             )
         return await self._not_started(case, begun)
 
-    async def _recheck(self, executor: McpToolExecutor, case: Case, started: float) -> Deny | int | None:
-        # No transaction of the journal stands between this decision and the server, so nothing old may decide it.
-        self._with.grants.assistants_changed(self._run.owner, [self._run.assistant])
-        grants = await self._with.grants.of(self._run.assistant)
-        decision, session = await self._gate(executor, case.call, case.arguments, grants, started)
-        # The approval for this very call is consumed already; asking again would be a second question about one call.
-        return decision if isinstance(decision, Deny) else session
+    async def _again(self, executor: McpToolExecutor, case: Case, started: float) -> Case | NotAgain:
+        """The case as it is decided now, let out once more by the journal; or why it is not."""
+        try:
+            for _ in range(_DECISIONS):
+                fresh = await self._decided_again(executor, case, started)
+                allowed = fresh if isinstance(fresh, NotAgain) else await self._let_out(fresh)
+                if allowed is not None:
+                    return allowed
+        except UsageError as error:
+            return NotAgain(error.message, FailureCode.UNKNOWN_TOOL)
+        except RemitError as error:
+            return NotAgain(f"it could not be decided anew ({error.code})")
+        return NotAgain("the grants of this assistant keep changing")
+
+    async def _let_out(self, fresh: Case) -> Case | NotAgain | None:
+        """What the journal says to a second send; None where the grants moved and it is to be decided anew."""
+        match await durable(self._with.journal.again(fresh.facts)):
+            case Started():
+                return fresh
+            case GrantsMoved():
+                self._with.grants.moved(fresh.grants)
+                return None
+            case RunClosed(state=state):
+                return await self._run_closed(state)
+            case CallOver(why=why):
+                return NotAgain(why)
+
+    async def _decided_again(self, executor: McpToolExecutor, case: Case, started: float) -> Case | NotAgain:
+        grants = await self._with.grants.newest(self._run.assistant)
+        tool = grants.tool(executor.tool)
+        if tool is None:
+            return NotAgain("this tool is no longer attached to the assistant", FailureCode.UNKNOWN_TOOL)
+        call, arguments, facts = case.call, case.arguments, case.facts
+        facts = call_facts(self._run, call, tool, grants, arguments, action_id=facts.action_id, at=facts.at)
+        now = decide(tool_facts(tool, grants, call.principal, ContractSame(), self._objection(arguments, tool)))
+        fresh = replace(case, grants=grants, tool=tool, facts=facts, decision=now)
+        # Before the server is asked anything: its address may be one that this call was never let out to.
+        changed = None if isinstance(now, Deny) else changed_terms(case, fresh)
+        if changed is not None:
+            return changed
+        decision, session = await self._gate(executor, call, arguments, grants, started)
+        if isinstance(decision, Deny):
+            effects = tool.attachment.envelope.side_effecting
+            return NotAgain(decision.message, decision.code, side_effecting=effects)
+        return replace(fresh, decision=decision, session=session)
+
+    async def _run_closed(self, state: RunState) -> NotAgain:
+        if state is RunState.CANCELLED:
+            # What the next poll would do: this very task is under way for the run, and is cancelled where it waits next.
+            self._with.watch.cancelled(self._run.run_id)
+            await asyncio.sleep(0)
+        return NotAgain(f"the run is {state.value}; nothing goes out any more", FailureCode.RUN_OVER)
 
     async def _not_started(
         self,

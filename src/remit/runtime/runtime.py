@@ -117,6 +117,7 @@ class GovernedRuntime:
 
     async def close(self) -> None:
         """End connections, child processes and the journal; bounded."""
+        self._governance.carriage.close()
         await self._watch.close()
         await self._ports.connections.close()
         if self._upkeep is not None:

@@ -22,6 +22,7 @@ from remit.core.call_ports import (
     CallFacts,
     CallIdUsed,
     CallIntent,
+    CallOver,
     CallRefusal,
     GrantsMoved,
     IdempotencyUse,
@@ -37,8 +38,8 @@ from remit.errors import StoreError
 from remit.store.approval_rows import Asked, Used, change_state, use_or_ask
 from remit.store.audit_bodies import approval_body, denied_body, intent_body, late_body, outcome_body
 from remit.store.batch import END_ACTION, INSERT_ACTION, Batch, OpenCall
-from remit.store.runtime_tables import actions, idempotency_records
-from remit.store.session import Session, Statement, inserting
+from remit.store.runtime_tables import actions, approvals, idempotency_records
+from remit.store.session import Session, Statement, inserting, word
 from remit.store.texts import any_json, ascii_json, time_text
 
 __all__ = ["CallWriter", "Earlier", "insert_action", "room_for"]
@@ -50,6 +51,21 @@ _EARLIER_ACTION = Statement(
     select(_ACTION.kind, _ACTION.state, _ACTION.instance, _ACTION.provider_name, _ACTION.arguments).where(*_SAME_CALL)
 )
 _DROP_ATTEMPT = Statement(delete(actions).where(*_SAME_CALL))
+_UNDER_WAY = Statement(
+    select(_ACTION.approval_id).where(
+        _ACTION.action_id == bindparam("which"),
+        _ACTION.state == word(ActionState.IN_PROGRESS),
+        _ACTION.instance == bindparam("mine"),
+    )
+)
+_APPROVAL_IN_USE = Statement(
+    select(approvals.c.approval_id).where(
+        approvals.c.approval_id == bindparam("which"),
+        approvals.c.action_id == bindparam("used_by"),
+        approvals.c.state == word(ApprovalState.EXECUTING),
+        approvals.c.expires_at > bindparam("now"),
+    )
+)
 _SCOPE = (
     _KEY.owner == bindparam("whose"),
     _KEY.assistant == bindparam("named"),
@@ -95,6 +111,21 @@ class CallWriter:
         if earlier is not None:
             return CallIdUsed(earlier.state)
         return self._start(intent, None) if intent.approval is None else self._start_if_approved(intent)
+
+    def again(self, facts: CallFacts) -> Started | GrantsMoved | RunClosed | CallOver:
+        """Let a call of this journal's that is under way go out once more, or say why not."""
+        self._batch.settle()
+        closed = self._closed(facts)
+        if closed is not None:
+            return closed
+        row = self._session.row(_UNDER_WAY, {"which": facts.action_id, "mine": self._batch.instance})
+        if row is None:
+            return CallOver("it was declared unknown meanwhile")
+        (approval_id,) = row
+        used = {"which": approval_id, "used_by": facts.action_id, "now": time_text(self._batch.now)}
+        if approval_id is not None and self._session.row(_APPROVAL_IN_USE, used) is None:
+            return CallOver("its approval has expired or was used up")
+        return Started(approval_id)
 
     def refuse(self, refusal: CallRefusal) -> bool:
         """Keep a refusal; False where the grants moved."""
@@ -148,13 +179,17 @@ class CallWriter:
 
     def _answered(self, intent: CallIntent) -> RunClosed | GrantsMoved | Replayed | KeyConflict | StillRunning | None:
         """What stands in the way of a call before a human is asked."""
-        facts, batch = intent.facts, self._batch
-        state = batch.run_state(facts.run_id)
+        closed = self._closed(intent.facts)
+        if closed is not None or intent.idempotency is None:
+            return closed
+        return self._earlier(intent.facts, intent.idempotency)
+
+    def _closed(self, facts: CallFacts) -> RunClosed | GrantsMoved | None:
+        """What stands in the way of anything that this run would send."""
+        state = self._batch.run_state(facts.run_id)
         if not RUN_MOVES[state]:
             return RunClosed(state)
-        if batch.stamp(facts.owner, facts.assistant) != facts.stamp:
-            return GrantsMoved()
-        return None if intent.idempotency is None else self._earlier(facts, intent.idempotency)
+        return None if self._batch.stamp(facts.owner, facts.assistant) == facts.stamp else GrantsMoved()
 
     def _start_if_approved(self, intent: CallIntent) -> Started | ApprovalWaiting | ApprovalRefused:
         facts, now = intent.facts, self._batch.now

@@ -16,7 +16,17 @@ from operator import attrgetter
 from typing import Any, TypeVar, cast
 
 from remit.core.audit import AuditFact
-from remit.core.call_ports import Begun, CallEnd, CallFacts, CallIntent, CallRefusal
+from remit.core.call_ports import (
+    Begun,
+    CallEnd,
+    CallFacts,
+    CallIntent,
+    CallOver,
+    CallRefusal,
+    GrantsMoved,
+    RunClosed,
+    Started,
+)
 from remit.core.events import ProtocolEvent
 from remit.errors import StoreError
 from remit.store.access import Access
@@ -111,6 +121,10 @@ class Journal:
         use, facts = intent.idempotency, intent.facts
         more = () if use is None else (use.key, use.fingerprint)
         return self._checked(facts, more, lambda writers: writers.calls.begin(intent))
+
+    def again(self, facts: CallFacts) -> "Future[Started | GrantsMoved | RunClosed | CallOver]":
+        """CallJournal.again: one transaction from the run's state to the call's own row."""
+        return self.submit(lambda writers: writers.calls.again(facts))
 
     def refuse(self, refusal: CallRefusal) -> "Future[bool]":
         """CallJournal.refuse: a call that does not go out."""
