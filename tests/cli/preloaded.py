@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Self
 
 from remit.cli.main import main
+from tests.cli.workspace import clean_environment
 
 __all__ = ["Preloaded"]
 
@@ -52,6 +53,7 @@ class Preloaded:
                 [sys.executable, "-m", __name__, str(listening.fileno())],
                 pass_fds=[listening.fileno()],
                 cwd=Path(__file__).parents[2],
+                env=clean_environment(),
                 stdin=DEVNULL,
             )
         return self
