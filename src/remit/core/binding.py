@@ -98,8 +98,8 @@ def judge_environment(record: WorkspaceRecord | None, environment: str | None, l
             code="environment-other",
             message=f"the workspace is applied {was}, and this plan is made {now}",
             address=address,
-            hint=f"{right}; another environment has a database or a `workspace:` of its own; pass --change-env if this one is "
-            f"to be applied {now} for good",
+            hint=f"{right}; another environment has a database or a `workspace:` of its own; run `remit apply --change-env` "
+            f"once if this one is to be applied {now} for good",
         ),
     )
 
