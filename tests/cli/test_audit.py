@@ -20,13 +20,15 @@ def called(rows: Rows) -> Rows:
     return rows
 
 
-def tamper(here: Workspace, statement: str) -> None:
-    """Write as somebody who owns the file would: the triggers that refuse it are dropped first."""
+def tamper(here: Workspace, statement: str, *then: str) -> None:
+    """Write as somebody who owns the file would: the triggers that refuse it are dropped first, and made again."""
     with closing(sqlite3.connect(here.folder / ".remit" / "remit.db")) as database, database:
-        triggers = database.execute("select name from sqlite_master where type = 'trigger'").fetchall()
-        for (name,) in triggers:
+        triggers = database.execute("select name, sql from sqlite_master where type = 'trigger'").fetchall()
+        for name, _ in triggers:
             database.execute(f'drop trigger "{name}"')
         database.execute(statement)
+        for sql in (*(sql for _, sql in triggers), *then):
+            database.execute(sql)
 
 
 def events(here: Workspace) -> list[dict[str, object]]:
@@ -65,6 +67,22 @@ def test_a_changed_event_is_named_by_chain_and_number(here: Workspace, called: R
     assert (ended.code, told in ended.out) == (1, True)
     document = here.run("audit", "verify", "--format", "json").document
     assert (document["sound"], len(document["damages"])) == (False, 1)
+
+
+def test_an_emptied_trail_is_not_sound_while_the_database_has_what_it_told_of(here: Workspace, called: Rows):
+    tamper(here, "delete from audit_events")
+    ended = here.run("audit", "verify")
+    assert (ended.code, "sound:" in ended.out) == (1, False)
+    assert "DAMAGED  missing: the database has 1 runs, and the trail tells of 0 (run_started)" in ended.out
+    document = here.run("audit", "verify", "--format", "json").document
+    assert (document["sound"], document["damages"], len(document["faults"])) == (False, [], 3)
+
+
+def test_a_trail_that_can_be_edited_is_not_sound(here: Workspace, called: Rows):
+    tamper(here, "select 1", "drop trigger audit_events_no_update")
+    ended = here.run("audit", "verify")
+    told = "DAMAGED  the trigger audit_events_no_update is gone: the audit trail can be edited"
+    assert (ended.code, told in ended.out) == (1, True)
 
 
 def test_a_removed_event_and_a_cut_tail_are_named(here: Workspace, called: Rows):

@@ -39,13 +39,13 @@ def test_an_event_holds_its_fact_its_place_and_what_it_follows() -> None:
         body='{"a":"é","n":1}',
         previous="ab" * 32,
         digest=sha256_hex(
-            "audit-v1",
+            "audit-v2",
             "here",
             "7",
             "2026-11-30T12:00:00.000000+00:00",
             "call_intent",
             "user:ana",
-            "t",
+            "of t",
             '{"a":"é","n":1}',
             "ab" * 32,
         ),
@@ -72,9 +72,10 @@ def test_any_changed_field_is_named_by_chain_and_number(field: str) -> None:
     assert verify(events) == (Damage(writer="here", seq=2, what="its content was changed"),)
 
 
-def test_the_trace_id_that_is_missing_and_the_empty_one_are_the_only_two_that_look_alike() -> None:
+def test_no_trace_and_an_empty_one_and_one_of_that_name_are_three_events() -> None:
     (event,) = chain(1)
-    assert replace(event, trace_id=None).expected_digest() == replace(event, trace_id="").expected_digest()
+    digests = {replace(event, trace_id=each).expected_digest() for each in (None, "", "none", "of none")}
+    assert len(digests) == 4
 
 
 def rewritten(events: Sequence[AuditEvent]) -> list[AuditEvent]:

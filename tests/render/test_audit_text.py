@@ -73,10 +73,12 @@ def test_hostile_facts_forge_no_line_and_no_control_sequence():
     bad = replace(EVENT, at=HOSTILE, kind=HOSTILE, actor=HOSTILE, trace_id=HOSTILE, writer=HOSTILE, body=body)
     damage = Damage(writer=HOSTILE, seq=1, what=HOSTILE)
     chain = Chain(writer=HOSTILE, events=1, head=Head(writer=HOSTILE, seq=1, digest=HOSTILE))
-    reviewed = audit_review_text(AuditReview(chains=(chain,), damages=(damage,), unanswered=(bad,)), colour=False)
+    reviewed = audit_review_text(
+        AuditReview(chains=(chain,), damages=(damage,), unanswered=(bad,), faults=(HOSTILE,)), colour=False
+    )
     tail = audit_tail_text([bad], colour=False)
     assert (controls_of(tail), len(tail.splitlines())) == (set(), 1)
-    assert (controls_of(reviewed), len(reviewed.splitlines())) == (set(), 5)
+    assert (controls_of(reviewed), len(reviewed.splitlines())) == (set(), 6)
     assert not any(line.lstrip().startswith("::") for line in [*tail.splitlines(), *reviewed.splitlines()])
 
 
@@ -94,9 +96,11 @@ def test_damage_and_calls_without_an_outcome_are_named():
         chains=(Chain(writer="w-1", events=2, head=HEAD),),
         damages=(Damage(writer="w-1", seq=1, what="its content was changed"),),
         unanswered=(EVENT,),
+        faults=("the trigger x is gone",),
     )
     assert audit_review_text(damaged, colour=False).splitlines()[2:] == [
         "DAMAGED  chain w-1, event 1: its content was changed",
+        "DAMAGED  the trigger x is gone",
         "1 call without an outcome: under way, or unknown",
         f"  2026-11-30T12:00:00Z  {ABOUT}  w-1:2  trace trace-1",
     ]
@@ -105,6 +109,7 @@ def test_damage_and_calls_without_an_outcome_are_named():
         "sound": False,
         "chains": [{"writer": "w-1", "events": 2, "head": {"writer": "w-1", "seq": 2, "digest": "c" * 64}}],
         "damages": [{"writer": "w-1", "seq": 1, "what": "its content was changed"}],
+        "faults": ["the trigger x is gone"],
         "unknown": [DOCUMENT],
     }
 

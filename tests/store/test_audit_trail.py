@@ -16,6 +16,7 @@ from remit.errors import StoreError
 from remit.store.chains import CHECKPOINT_EVERY
 from remit.store.journal import Journal
 from tests.store.calls import SECONDS, Site, a_call, intent, site
+from tests.store.tampering import edited
 
 
 @pytest.fixture
@@ -34,20 +35,6 @@ def note(site: Site, journal: Journal, *texts: str) -> None:
         future.result(SECONDS)
 
 
-def edited(site: Site, *statements: str) -> None:
-    """Change the trail as somebody does who owns the file: the triggers do not stop that."""
-    raw = sqlite3.connect(site.path)
-    triggers = raw.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
-    for name, _ in triggers:
-        raw.execute(f"DROP TRIGGER {name}")
-    for statement in statements:
-        raw.execute(statement)
-    for _, sql in triggers:
-        raw.execute(sql)
-    raw.commit()
-    raw.close()
-
-
 def damages(site: Site, *noted: Head) -> tuple[Damage, ...]:
     return review(site.governance.audit.audit_events(), noted).damages
 
@@ -55,42 +42,45 @@ def damages(site: Site, *noted: Head) -> tuple[Damage, ...]:
 # --- append only -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def noted(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """A trail of two events, for tests that change nothing of it."""
+    made = site(tmp_path_factory.mktemp("noted"))
+    with made.journal() as journal:
+        note(made, journal, "one", "two")
+    return made
+
+
+SAME = "seq, at, kind, 'user:eve', trace_id, body, previous, digest FROM audit_events WHERE seq = 1"
+COLUMNS = "writer, seq, at, kind, actor, trace_id, body, previous, digest"
+
+
+@pytest.mark.parametrize("recursive", ["ON", "OFF"])
 @pytest.mark.parametrize(
     "statement",
     [
         "UPDATE audit_events SET body = '{}' WHERE seq = 1",
         "UPDATE audit_events SET seq = 9",
+        "UPDATE OR REPLACE audit_events SET seq = 2 WHERE seq = 1",
         "DELETE FROM audit_events",
         "DELETE FROM audit_events WHERE seq = 2",
-        "INSERT OR REPLACE INTO audit_events SELECT writer, seq, at, kind, 'user:eve', trace_id, body, previous, digest"
-        " FROM audit_events",
-        "REPLACE INTO audit_events SELECT writer, seq, at, kind, 'user:eve', trace_id, body, previous, digest"
-        " FROM audit_events",
+        f"INSERT OR REPLACE INTO audit_events SELECT writer, {SAME}",
+        f"REPLACE INTO audit_events SELECT writer, {SAME}",
+        f"REPLACE INTO audit_events SELECT writer, CAST(seq AS TEXT), {SAME.removeprefix('seq, ')}",
+        f"REPLACE INTO audit_events (rowid, {COLUMNS}) SELECT rowid, 'elsewhere', {SAME}",
+        f"INSERT INTO audit_events SELECT writer, {SAME} ON CONFLICT DO UPDATE SET actor = 'user:eve'",
     ],
 )
-def test_the_database_itself_refuses_to_change_or_drop_an_event(here: Site, statement: str) -> None:
-    with here.journal() as journal:
-        note(here, journal, "one", "two")
-    before = list(here.governance.audit.audit_events())
-    raw = sqlite3.connect(here.path)
-    raw.execute("PRAGMA recursive_triggers = ON")
+def test_the_database_itself_refuses_to_change_replace_or_drop_an_event(
+    noted: Site, statement: str, recursive: str
+) -> None:
+    before = list(noted.governance.audit.audit_events())
+    raw = sqlite3.connect(noted.path)
+    raw.execute(f"PRAGMA recursive_triggers = {recursive}")
     with pytest.raises(sqlite3.IntegrityError, match="append-only"):
         raw.execute(statement)
     raw.close()
-    assert list(here.governance.audit.audit_events()) == before
-
-
-def test_an_event_replaced_by_a_connection_without_our_rules_is_found(here: Site) -> None:
-    with here.journal() as journal:
-        note(here, journal, "one", "two")
-    raw = sqlite3.connect(here.path)
-    raw.execute(
-        "INSERT OR REPLACE INTO audit_events SELECT writer, seq, at, kind, 'user:eve', trace_id, body, previous, digest"
-        " FROM audit_events WHERE seq = 1"
-    )
-    raw.commit()
-    raw.close()
-    assert damages(here) == (Damage(writer="here", seq=1, what="its content was changed"),)
+    assert (len(before), list(noted.governance.audit.audit_events())) == (2, before)
 
 
 # --- damage ----------------------------------------------------------------------------------------------------------------
@@ -148,6 +138,13 @@ def test_what_was_done_to_the_trail_is_named(here: Site, statement: str, found: 
         note(here, journal, "one", "two", "three", "four")
     edited(here, statement)
     assert damages(here) == (found,)
+
+
+def test_events_whose_missing_trace_was_made_an_empty_one_are_named(here: Site) -> None:
+    with here.journal() as journal:
+        note(here, journal, "one", "two")
+    edited(here, "UPDATE audit_events SET trace_id = '' WHERE trace_id IS NULL")
+    assert damages(here) == (Damage(writer="here", seq=1, what="its content was changed"),)
 
 
 @pytest.mark.parametrize("column", ["at", "kind", "actor", "trace_id", "body", "previous", "digest"])

@@ -114,7 +114,9 @@ def chained(fact: AuditFact, head: Head, at: str) -> AuditEvent:
 def _digest(
     writer: str, seq: int, at: str, kind: str, actor: str, trace_id: str | None, body: str, previous: str
 ) -> str:
-    return sha256_hex("audit-v1", writer, str(seq), at, kind, actor, trace_id or "", body, previous)
+    # No trace and an empty one are two things: one must not be made of the other unseen.
+    trace = "none" if trace_id is None else f"of {trace_id}"
+    return sha256_hex("audit-v2", writer, str(seq), at, kind, actor, trace, body, previous)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from remit.core.approvals import Approval, ApprovalState
 from remit.core.audit import AuditEvent, Head
+from remit.core.audit_review import Witness
 from remit.core.calls import ActionKind, ActionState, RunState
 from remit.core.events import ProtocolEvent
 
@@ -159,6 +160,10 @@ class AuditTrail(Protocol):
 
     def audit_heads(self) -> tuple[Head, ...]:
         """The newest event of every chain, by writer."""
+        ...
+
+    def witness(self) -> Witness:
+        """What the rest of the database says of the trail; read before the events are, as they only ever become more."""
         ...
 
 

@@ -115,12 +115,13 @@ class ExportedHeadsDocument(TypedDict):
 
 
 class AuditReviewDocument(TypedDict):
-    """What `remit audit verify` found; `unknown` are the intents without an outcome."""
+    """What `remit audit verify` found; `faults` concern no single event, `unknown` are the intents without an outcome."""
 
     format_version: str
     sound: bool
     chains: list[_ChainDocument]
     damages: list[_DamageDocument]
+    faults: list[str]
     unknown: list[AuditEventDocument]
 
 
@@ -145,12 +146,13 @@ def audit_tail_document(events: Sequence[AuditEvent]) -> AuditTailDocument:
 
 
 def audit_review_document(review: AuditReview) -> AuditReviewDocument:
-    """`{format_version, sound, chains[], damages[], unknown[]}`."""
+    """`{format_version, sound, chains[], damages[], faults[], unknown[]}`."""
     return {
         "format_version": FORMAT_VERSION,
         "sound": review.is_sound,
         "chains": [_chain(each) for each in review.chains],
         "damages": [_damage(each) for each in review.damages],
+        "faults": [well_formed(each) for each in review.faults],
         "unknown": [audit_event_document(each) for each in review.unanswered],
     }
 
@@ -205,6 +207,7 @@ def audit_review_text(review: AuditReview, *, colour: bool) -> str:
         f"{paint(Style.DANGER, 'DAMAGED')}  chain {escape_terminal(each.writer)}, event {each.seq}: {escape_terminal(each.what)}"
         for each in review.damages
     ]
+    lines += [f"{paint(Style.DANGER, 'DAMAGED')}  {escape_terminal(each)}" for each in review.faults]
     if review.unanswered:
         lines.append(f"{counted(len(review.unanswered), 'call')} without an outcome: under way, or unknown")
         lines += [f"  {_at(each)}  {_about(each)}  {_place(each)}" for each in review.unanswered]

@@ -25,9 +25,11 @@ from sqlalchemy import (
 from sqlalchemy.types import NullType
 
 from remit.core.audit import AuditEvent, Head
+from remit.core.audit_review import Witness
 from remit.core.events import Direction, EventKind, ProtocolEvent
 from remit.store.access import Access
 from remit.store.chains import Newest, newest_of_each
+from remit.store.guards import read_witness
 from remit.store.reading import readable
 from remit.store.runtime_tables import audit_events, protocol_events, trace_links
 from remit.store.session import driver_of, session_of
@@ -60,6 +62,10 @@ class AuditArchive:
         """The newest event of every chain, by writer."""
         found = self._access.read(_newest_of_each)
         return tuple(head for newest in found if (head := newest.head()) is not None)
+
+    def witness(self) -> Witness:
+        """What guards the trail, and how much the other tables have that it must tell of."""
+        return self._access.read(read_witness)
 
     def _every(self, trace_id: str | None) -> Iterator[AuditEvent]:
         # Up to the heads of one moment: a checkpoint read later would note events of a chain that was read before.

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, select
 
 from remit.core.calls import ActionState
 from remit.core.checkup import Soundness
+from remit.store.guards import unguarded
 from remit.store.instances import Instances
 from remit.store.runtime_tables import actions
 from remit.store.session import session_of
@@ -17,14 +18,12 @@ from remit.store.session import session_of
 __all__ = ["read_soundness"]
 
 _MOST = 20
-_GUARDS = ("audit_events_no_update", "audit_events_no_delete")
-"""The triggers of migration 0003."""
 
 _ROW = actions.c
 
 
 def read_soundness(connection: Connection, clock: Callable[[], datetime]) -> Soundness:
-    """At most 20 faults, without values (SQLite's words, triggers that are gone), and the aliases of abandoned calls."""
+    """At most 20 faults, without values (SQLite's words, what guards the audit trail no more), and the aliases of abandoned calls."""
     return Soundness(faults=tuple(_faults(connection))[:_MOST], abandoned=_abandoned(connection, clock))
 
 
@@ -34,13 +33,7 @@ def _faults(connection: Connection) -> list[str]:
         f"row {row[1]} of {row[0]} refers to a row of {row[2]} that is not there"
         for row in connection.exec_driver_sql("PRAGMA foreign_key_check")
     ]
-    return [*_unguarded(connection), *(each for each in found if each != "ok"), *dangling]
-
-
-def _unguarded(connection: Connection) -> list[str]:
-    """What kept the audit trail append-only and is gone; `verify` cannot tell that of a trail that was rewritten since."""
-    found = {row[0] for row in connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'trigger'")}
-    return [f"the trigger {name} is gone: the audit trail can be edited" for name in _GUARDS if name not in found]
+    return [*unguarded(connection), *(each for each in found if each != "ok"), *dangling]
 
 
 def _abandoned(connection: Connection, clock: Callable[[], datetime]) -> tuple[str, ...]:

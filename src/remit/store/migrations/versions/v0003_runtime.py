@@ -8,17 +8,23 @@ __all__ = ["down_revision", "revision", "upgrade"]
 revision = "0003"
 down_revision = "0002"
 
+_TRIGGER = (
+    "CREATE TRIGGER audit_events_no_{} ON audit_events {}BEGIN SELECT RAISE(ABORT, 'audit_events is append-only'); END"
+)
+_TAKEN = (
+    "WHEN EXISTS (SELECT 1 FROM audit_events WHERE writer = NEW.writer AND seq = NEW.seq) "
+    "OR NEW.rowid > 0 AND EXISTS (SELECT 1 FROM audit_events WHERE rowid = NEW.rowid) "
+)
+"""INSERT OR REPLACE deletes what it collides with by either key, and no trigger sees that deletion."""
+
 _APPEND_ONLY = {
-    "sqlite": tuple(
-        f"CREATE TRIGGER audit_events_no_{action.lower()} BEFORE {action} ON audit_events "
-        "BEGIN SELECT RAISE(ABORT, 'audit_events is append-only'); END"
-        for action in ("UPDATE", "DELETE")
+    "sqlite": (
+        _TRIGGER.format("update BEFORE UPDATE", ""),
+        _TRIGGER.format("delete BEFORE DELETE", ""),
+        _TRIGGER.format("replace BEFORE INSERT", _TAKEN),
     )
 }
-"""By dialect; one without an entry fails here rather than keeping a trail that anybody may edit.
-
-On SQLite INSERT OR REPLACE deletes without the trigger unless `recursive_triggers` is on, as it is for our writers.
-"""
+"""By dialect; one without an entry fails here rather than keeping a trail that anybody may edit."""
 
 
 def upgrade() -> None:
