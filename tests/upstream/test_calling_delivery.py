@@ -1,9 +1,11 @@
 """Whether a call that failed can have run: nothing that may have reached the server is called unsent, nor sent twice."""
 
 import asyncio
+import json
 import os
 import signal
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -255,6 +257,94 @@ def test_input_57_an_id_that_comes_back_as_text_is_the_same_id():
         async with connections() as every:
             connection = every.of(recorded(raw_server(frames={"tools/call": [frame]}, silent_on=["tools/call"])))
             assert said(await connection.call(a_call())) == {"by": "text"}
+
+    asyncio.run(main())
+
+
+NOT_THE_NUMBER: Sequence[object] = (
+    77,
+    0,
+    -102,
+    "zz",
+    "",
+    "0102",
+    " 102",
+    "102 ",
+    "+102",
+    "1_02",
+    "\uff11\uff10\uff12",
+    102.0,
+    True,
+    None,
+)
+"""Ids under which nothing was asked; the call has the number 102, as the listing before it has 101."""
+
+
+def stray(request_id: object, text: str = "stray") -> bytes:
+    answer = {
+        "jsonrpc": "2.0",
+        "id": request_id,
+        "result": {"content": [{"type": "text", "text": text}], "resultType": "complete"},
+    }
+    return b"event: message\ndata: " + json.dumps(answer).encode() + b"\n\n"
+
+
+@pytest.mark.parametrize("number", [*NOT_THE_NUMBER, 102, "102"], ids=repr)
+@pytest.mark.parametrize("era", ["modern", "legacy"])
+def test_input_57_an_answer_on_the_stream_of_a_call_is_its_answer_under_its_own_number_only(era: str, number: object):
+    async def main() -> None:
+        sink = KeptEvents()
+        with HttpServer(era=era, sse=True) as it:
+            it.before["tools/call"] = stray(number)
+            async with connections(sink=sink) as every:
+                connection = every.of(recorded(it.url))
+                await contract_of(connection)
+                answer = await connection.call(a_call(n=1))
+        assert isinstance(answer, RemoteResult), answer
+        is_ours = number in (102, "102") and type(number) in (int, str)
+        assert ("stray" in str(answer.result)) == is_ours
+        assert ("an answer to another request" in sink.text()) == (not is_ours)
+
+    asyncio.run(main())
+
+
+def test_input_57_a_stream_that_was_resumed_brings_no_other_answer_either():
+    async def main() -> None:
+        with HttpServer(era="legacy", sessions=True) as it:
+            begun = b"id: e-1\nretry: 300\ndata:\n\n"
+            async with connections() as every, asyncio.timeout(10):
+                connection = every.of(recorded(it.url))
+                await contract_of(connection)
+                it.answer_on["tools/call"] = Raw(200, begun, EVENTS, claimed=-1)
+                call = asyncio.create_task(connection.call(a_call(n=1)))
+                await until(lambda: "tools/call" in it.methods())
+                it.answer_at["/mcp"] = Raw(200, stray(77) + stray(102, "right"), EVENTS, claimed=-1)
+                answer = await call
+                resumed = [seen.headers.get("last-event-id") for seen in it.seen if seen.verb == "GET"]
+        assert isinstance(answer, RemoteResult), answer
+        assert ("right" in str(answer.result), "e-1" in resumed) == (True, True)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("number", NOT_THE_NUMBER, ids=repr)
+def test_input_57_a_line_under_any_other_number_is_nobodys_answer(number: object):
+    async def main() -> None:
+        frames = [{"jsonrpc": "2.0", "id": number, "result": {"structuredContent": {"arguments": "stray"}}}]
+        async with connections() as every:
+            connection = every.of(recorded(raw_server(frames={"tools/call": frames})))
+            await contract_of(connection)
+            assert said(await connection.call(a_call(n=1)))["arguments"] == {"n": 1}
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("number", NOT_THE_NUMBER, ids=repr)
+def test_input_57_a_body_under_any_other_number_is_no_answer(number: object):
+    async def main() -> None:
+        body = stray(number).partition(b"data: ")[2]
+        with HttpServer(era="modern", answer_on={"tools/call": Raw(200, body)}) as it:
+            assert fault(await over_http(it)) == ("result_invalid", "lost")
 
     asyncio.run(main())
 

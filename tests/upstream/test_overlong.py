@@ -255,7 +255,7 @@ def test_a_notification_over_the_cap_is_dropped_with_a_note_and_the_listing_is_w
         with http_server(kind) as (it, endpoint):
             it.before["tools/list"] = NOTICE
             notes = with_client(endpoint, sink, use)
-    assert notes[0] == "messages that answer no request were dropped, as too long: 1"
+    assert notes[0] == "messages that answer no request were dropped: 1"
     assert re.fullmatch(r"(a line on stdout|an event) has \d+ bytes; the limit is \d+", notes[1])
     assert sink.sequence().count("open local") == 1
 

@@ -148,7 +148,7 @@ class Connector:
             ]
         if self._dropped_count:
             found += [
-                f"messages that answer no request were dropped, as too long: {self._dropped_count}",
+                f"messages that answer no request were dropped: {self._dropped_count}",
                 *self._dropped,
             ]
         return tuple(found)

@@ -17,9 +17,11 @@ from remit.upstream.events_stream import EventCutter, overlong_event, passable_e
 from remit.upstream.faults import Fault
 from remit.upstream.lines import Broken, read_line
 from remit.upstream.marked_errors import error_of_fault
+from remit.upstream.outgoing import is_foreign
 from remit.upstream.overlong import Overlong
 from remit.upstream.parking import Parking
 from remit.upstream.posting import Posts
+from remit.upstream.resuming import Resumable
 
 __all__ = ["MAX_SSE_EVENT", "EventBody", "StreamOwner"]
 
@@ -33,6 +35,7 @@ class StreamOwner(Protocol):
     received: int
     event_room: int
     parking: Parking
+    resumable: Resumable
     on_dropped: Callable[[str], None]
 
     def end_stream(self, fault: Fault) -> None:
@@ -45,12 +48,19 @@ class EventBody(httpx2.AsyncByteStream):
 
     `answers_one` is whether the stream answers one request: then an event that cannot be read fails that request, while
     on a stream for all of them nobody knows which one to fail, and the stream ends. `posts` are the messages that are posted
-    beside the stream, where all answers come on it.
+    beside the stream, where all answers come on it. `number` is the request that the stream is for, None where it is for no one request.
     """
 
     def __init__(
-        self, owner: StreamOwner, response: httpcore2.Response, *, answers_one: bool, posts: Posts | None = None
+        self,
+        owner: StreamOwner,
+        response: httpcore2.Response,
+        *,
+        answers_one: bool,
+        posts: Posts | None = None,
+        number: int | str | None = None,
     ):
+        self._number = number
         self._owner = owner
         self._response = response
         self._answers_one = answers_one
@@ -90,7 +100,12 @@ class EventBody(httpx2.AsyncByteStream):
             if stand_in is not None:
                 return _event_of(stand_in)
         room = self._owner.event_room
-        passed = passable_event(event, self._owner.parking, room)
+        passed, document = passable_event(event, self._owner.parking, room)
+        if self._number is not None:
+            self._owner.resumable.note(event, self._number)
+            if is_foreign(document, self._number):
+                self._owner.on_dropped("an answer to another request, on the stream of one")
+                return b""
         return passed if len(passed) <= room else self._instead_of(overlong_event(event, room))
 
     def _looked_at(self, payload: bytes, posts: Posts) -> JSONRPCError | None:

@@ -129,16 +129,19 @@ def overlong_event(event: bytes, limit: int) -> Overlong:
     return discarded.overlong(limit)
 
 
-def passable_event(event: bytes, parking: Parking, room: int) -> bytes:
-    """The event itself, or one whose payload the SDK can parse and has `room` for (see remit.upstream.parking)."""
+def passable_event(event: bytes, parking: Parking, room: int) -> tuple[bytes, object]:
+    """The event itself, or one whose payload the SDK can parse and has `room` for (see remit.upstream.parking).
+
+    With it comes the document in the payload, None where there is none.
+    """
     payload = payload_of(event)
     if not payload:
-        return event
-    passable = parking.parked(payload) if len(event) > room else parking.passable(payload)
+        return event, None
+    passable, document = (parking.parked(payload), None) if len(event) > room else parking.read(payload)
     if passable is payload:
-        return event
+        return event, document
     kept = [line for line in _LINE_END.split(event) if line and not line.startswith(b"data")]
-    return b"\n".join([*kept, b"data: " + passable, b"", b""])
+    return b"\n".join([*kept, b"data: " + passable, b"", b""]), parking.read(passable)[1]
 
 
 def payload_of(event: bytes) -> bytes:

@@ -36,6 +36,7 @@ from remit.upstream.parking import Parking
 from remit.upstream.posting import Posts
 from remit.upstream.redirects import REDIRECTED, redirect_words
 from remit.upstream.references import ResolvedHttp
+from remit.upstream.resuming import Resumable
 from remit.upstream.url_policy import AddressRefused, JudgingBackend, Resolver, check_url, resolve
 
 __all__ = [
@@ -111,7 +112,7 @@ class _Failed(Exception):
 class HttpTransport(httpx2.AsyncBaseTransport):
     """One connection pool with the policy above. `received` counts the body bytes of every answer.
 
-    `on_dropped` is told of each event that was too long and that nobody waits for, `on_untaken` of each message of ours that
+    `on_dropped` is told of each event that was dropped, too long or nobody's, `on_untaken` of each message of ours that
     nobody waits for and that the server did not take; whoever wants to know sets them.
     `last` is the newest fault. Where answers come on one stream (legacy SSE, `one_stream`) requests are posted beside it, see
     remit.upstream.posting; `stream_fault` says why that stream ended.
@@ -134,7 +135,7 @@ class HttpTransport(httpx2.AsyncBaseTransport):
         self._stream_fault: Fault | None = None
         self._posts: Posts | None = None
         self._asides = Asides(self._posted, on_untaken=self._untaken)
-        self.parking = Parking()
+        self.parking, self.resumable = Parking(), Resumable()
         self.event_room = _LEGACY_EVENT if one_stream else MAX_SSE_EVENT
         self.on_dropped: Callable[[str], None] = lambda _: None
         self.on_untaken: Callable[[str, Fault], None] = lambda _method, _why: None
@@ -251,7 +252,9 @@ class HttpTransport(httpx2.AsyncBaseTransport):
             if self._one_stream and request.method == "GET":
                 self._posts, self._stream_fault = Posts(self._posted, on_untaken=self._untaken), None
             posts = self._posts if request.method == "GET" else None
-            stream = EventBody(self, response, answers_one=request.method == "POST", posts=posts)
+            number = post.number if post else self.resumable.number(request.headers.get("last-event-id"))
+            answers_one = request.method == "POST"
+            stream = EventBody(self, response, answers_one=answers_one, posts=posts, number=number)
             if post is not None:
                 post.begin(stream)
             return httpx2.Response(response.status, headers=headers, stream=stream)

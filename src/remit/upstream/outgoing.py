@@ -9,7 +9,7 @@ import httpx2
 
 from remit.upstream.tickets import CANCELLED, request_key
 
-__all__ = ["Outgoing", "answer_in", "outgoing"]
+__all__ = ["Outgoing", "answer_in", "is_foreign", "outgoing"]
 
 _INITIALIZE = "initialize"
 _INITIALIZED = "notifications/initialized"
@@ -61,3 +61,14 @@ def answer_in(document: object, number: int | str) -> object:
         return {**message, "id": number}
     is_foreign = "method" in message or request_key(message.get("id", number)) != number
     return None if is_foreign else cast("object", document)
+
+
+def is_foreign(document: object, number: int | str) -> bool:
+    """Whether a message on the stream of one request is the answer to another one, or to nobody.
+
+    Requests and notifications of the server are not looked at, nor is what is no message. A refusal under no number is that of
+    the request, as above.
+    """
+    message = cast("dict[str, object]", document) if isinstance(document, dict) else {}
+    is_answer = "method" not in message and ("result" in message or "error" in message)
+    return is_answer and answer_in(message, number) is None

@@ -22,7 +22,7 @@ from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCNotification, JSONRPC
 from remit.core.canonical import JsonObject
 from remit.core.events import Direction
 from remit.upstream.recorder import Recorder
-from remit.upstream.tickets import ACKNOWLEDGED, CANCELLED, PROGRESS
+from remit.upstream.tickets import ACKNOWLEDGED, CANCELLED, PROGRESS, request_key
 
 _LIST_CHANGED = "notifications/tools/list_changed"
 _META = frozenset({"progressToken", "traceparent", "tracestate"})
@@ -115,7 +115,7 @@ class ReadTap:
         if isinstance(message, JSONRPCNotification) and message.method != CANCELLED:
             self._take(message)
             return True
-        if self.take_answer(message):
+        if self.take_answer(message) or _is_nobodys(message):
             return True
         self._looked_at[id(item)] = item
         return False
@@ -209,6 +209,11 @@ class WriteTap:
         exc_tb: TracebackType | None,
     ) -> bool | None:
         await self.aclose()
+
+
+def _is_nobodys(message: JSONRPCMessage) -> bool:
+    """Whether an answer is to no request of ours: they have numbers, and the SDK reads more as a number than is one."""
+    return isinstance(message, JSONRPCResponse | JSONRPCError) and isinstance(request_key(message.id), str)
 
 
 def _leave_only_ours(request: JSONRPCRequest) -> None:

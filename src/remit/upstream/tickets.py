@@ -4,11 +4,11 @@ Decides which request a message belongs to, by its id or its progress token, in 
 known for a while longer, so that a late answer is recorded where the call was.
 """
 
+import re
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mcp.shared.dispatcher import coerce_request_id
 from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from remit.core.canonical import JsonObject
@@ -20,6 +20,7 @@ ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 PROGRESS = "notifications/progress"
 CANCELLED = "notifications/cancelled"
 _ENDED_KEPT = 1_000
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 
 
 def _nothing(*_: object) -> None:
@@ -101,7 +102,11 @@ class Tickets:
 
 
 def request_key(request_id: object) -> int | str | None:
-    """The id of a message as the key of a request: a number may have come back as text. None for what is no id."""
-    if isinstance(request_id, int | str) and not isinstance(request_id, bool):
-        return coerce_request_id(request_id)
-    return None
+    """The id of a message as the key of a request, None for what is no id.
+
+    A number may have come back as text, as the SDK has it (`mcp.shared.dispatcher.coerce_request_id`), but only as we would
+    write it: the SDK also takes "0102", " 102" and the digits of other scripts for 102.
+    """
+    if isinstance(request_id, str):
+        return int(request_id) if _NUMBER.fullmatch(request_id) else request_id
+    return request_id if isinstance(request_id, int) and not isinstance(request_id, bool) else None
