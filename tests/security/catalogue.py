@@ -57,8 +57,9 @@ COVERED: Mapping[int, tuple[str, ...]] = {
         "tests/store/test_migrations.py::test_an_older_schema_is_refused_until_it_is_upgraded",
     ),
     83: (
-        "tests/store/test_audit_trail.py::test_the_database_itself_refuses_to_change_or_drop_an_event",
-        "tests/store/test_audit_trail.py::test_an_event_replaced_by_a_connection_without_our_rules_is_found",
+        "tests/store/test_audit_trail.py::test_the_database_itself_refuses_to_change_replace_or_drop_an_event",
+        "tests/store/test_audit_guards.py::test_a_guard_that_is_gone_or_does_nothing_any_more_is_named",
+        "tests/store/test_audit_guards.py::test_a_trail_that_was_emptied_is_not_sound",
         "tests/store/test_audit_trail.py::test_what_was_done_to_the_trail_is_named",
         "tests/store/test_audit_trail.py::test_two_events_exchanged_in_place_are_found",
         "tests/store/test_audit_trail.py::test_a_cut_tail_shows_in_the_checkpoint_of_another_chain",
