@@ -91,7 +91,7 @@ def test_a_lock_drafted_from_what_servers_say_holds_nothing_and_fits_the_file(ea
     # A name that no server lists or that clashes has no entry, which the draft's own plan says.
     explained = {"tool-not-advertised", "tool-quarantined", "alias-clash"} & {one.code for one in draft.plan.problems}
     unseen = draft.unlisted or any(not one.enabled for one in each.desired.servers)
-    found = {one.code for one in check_lock(each.desired, draft.lock)}
+    found = {one.code for one in check_lock(each.desired, draft.lock, each.recorded)}
     assert found <= ({"lock-incomplete", "lock-alias"} if explained or unseen else set())
 
 

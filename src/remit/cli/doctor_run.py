@@ -174,7 +174,9 @@ def _lock_check(config: FileSet, desired: Desired, recorded: Recorded) -> Check:
     place = lock_place(config)
     if lock is not None:
         tools = counted(sum(1 for _ in lock.lock.tools()), "tool")
-        return Check(name="lock", summary=f"{place}: {tools}", findings=(*faults, *check_lock(desired, lock.lock)))
+        return Check(
+            name="lock", summary=f"{place}: {tools}", findings=(*faults, *check_lock(desired, lock.lock, recorded))
+        )
     if faults:
         return Check(name="lock", summary=f"{place} cannot be used", findings=faults)
     known = recorded.workspaces.get(desired.workspace)
