@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -80,6 +80,17 @@ ANSWERS: dict[str, tuple[RemoteAnswer, str | None]] = {
 }
 """What a server answers first to a call, and the code that a call with side effects has from it; then it answers OK."""
 
+LATE_ANSWERS: dict[str, RemoteAnswer] = {
+    "ok": OK,
+    "lost": ANSWERS["lost"][0],
+    "forgotten": RemoteFault(
+        code=FailureCode.SERVER_GONE, message="no session", delivery=Delivery.NOT_SENT, session_lost=True
+    ),
+}
+"""What a server comes to that held a call: after a forgotten session everything may be sent again, as it did nothing."""
+
+MEANWHILE = ("apply", "suspend", "cancel")
+
 servers, tools, assistants = st.sampled_from(SERVERS), st.sampled_from(TOOLS), st.sampled_from(ASSISTANTS)
 
 probes = st.lists(
@@ -107,6 +118,17 @@ class Call:
     id: str
     run_id: str
     task: "asyncio.Task[ToolResultEnvelope | HandOff]"
+
+
+@dataclass
+class Held:
+    """A call that waits on its server, the terms that it was let out on, and when its approval is over."""
+
+    made: Call
+    terms: tuple[str, str]
+    approved_until: datetime | None
+    event: asyncio.Event
+    answer: str = "ok"
 
 
 @dataclass
@@ -138,7 +160,7 @@ class AnyOrder(RuleBasedStateMachine):
         self.arrived = Counter[int]()
         self.intents = Counter[int]()
         self.allowed = Counter[int]()
-        self.held: list[tuple[int, asyncio.Event]] = []
+        self.held: list[Held] = []
         self.over: set[str] = set()
         self.frozen: list[Process] = []
         self.process: Process | None = None
@@ -262,9 +284,15 @@ class AnyOrder(RuleBasedStateMachine):
         self.violations += [f"call {number} of {made.tool} went out {why}" for why in self.objections(made, number)]
         answer = self.answers.pop(number, "ok")
         if answer == "held":
-            event = asyncio.Event()
-            self.held.append((number, event))
-            await event.wait()
+            found = self.attachment(made.assistant, made.tool)
+            assert found is not None
+            # The newest call of all, as nobody makes another one before this one is here.
+            held = Held(self.calls[-1], terms_of(found), self.approved_until(number), asyncio.Event())
+            self.held.append(held)
+            await held.event.wait()
+            # What did nothing at all may arrive once more.
+            self.allowed[number] += held.answer == "forgotten"
+            return LATE_ANSWERS[held.answer]
         return ANSWERS[answer][0]
 
     def objections(self, made: Call, number: int) -> list[str]:
@@ -310,8 +338,14 @@ class AnyOrder(RuleBasedStateMachine):
         )
 
     @precondition(lambda self: self.waiting())
-    @rule(yes=st.sampled_from((True, True, False)), minutes=st.sampled_from((0, 0, 6)))
-    def a_person_decides_and_the_call_is_made_twice_perhaps_too_late(self, yes: bool, minutes: int) -> None:
+    @rule(
+        yes=st.sampled_from((True, True, False)),
+        minutes=st.sampled_from((0, 0, 6)),
+        answer=st.sampled_from(("ok", "held")),
+    )
+    def a_person_decides_and_the_call_is_made_twice_perhaps_too_late(
+        self, yes: bool, minutes: int, answer: str
+    ) -> None:
         waiting = self.waiting()[0]
         state = ApprovalState.APPROVED if yes else ApprovalState.DENIED
         decided = self.desks().approvals.decide_approval(
@@ -322,8 +356,8 @@ class AnyOrder(RuleBasedStateMachine):
         number = json.loads(waiting.binding.arguments)["n"]
         made = next(each for each in self.calls if each.number == number)
         self.now += timedelta(minutes=minutes)
-        for _ in range(2):
-            self.make(made.assistant, made.tool, number, keyed=False, answer="ok")
+        for each in (answer, "ok"):
+            self.make(made.assistant, made.tool, number, keyed=False, answer=each)
 
     @rule(minutes=st.sampled_from((1, 6, 20)), probes=probes)
     def time_passes(self, minutes: int, probes: Probes) -> None:
@@ -367,7 +401,7 @@ class AnyOrder(RuleBasedStateMachine):
             task = asyncio.create_task(run.call(alias, arguments, tool_call_id=call_id, idempotency_key=key))
             self.calls.append(Call(one, tool, number, call_id, run.run_id, task))
             if answer == "held" and goes_out:
-                await until(lambda: task.done() or any(each == number for each, _ in self.held), SECONDS)
+                await until(lambda: task.done() or any(each.made is self.calls[-1] for each in self.held), SECONDS)
             else:
                 await all_of([task])
 
@@ -380,18 +414,56 @@ class AnyOrder(RuleBasedStateMachine):
             assert result.code in codes
 
     @precondition(lambda self: self.held)
-    @rule()
-    def the_server_answers(self) -> None:
-        number, event = self.held.pop()
-        event.set()
-        self.run(all_of([each.task for each in self.calls if each.number == number]))
+    @rule(how=st.sampled_from(sorted(LATE_ANSWERS)), meanwhile=st.sampled_from((*MEANWHILE, None, None)))
+    def the_server_answers_or_dies_and_something_may_happen_right_before(self, how: str, meanwhile: str | None) -> None:
+        held = self.held.pop()
+        made = held.made
+        self.happens(meanwhile, made)
+        again = how != "ok" and not made.task.done() and self.goes_out_again(held, how)
+        before, held.answer = self.arrived[made.number], how
+        held.event.set()
+        self.run(all_of([made.task]))
+        assert self.arrived[made.number] - before == again, (how, meanwhile, made)
+
+    def happens(self, what: str | None, made: Call) -> None:
+        match what:
+            case "apply":
+                self.opened ^= {made.tool}
+                self.apply_the_file()
+            case "suspend":
+                self.toggle(SUSPENDABLE[0])
+            case "cancel":
+                self.desks().runs.cancel_run(OWNER, made.run_id, actor="user:ann", at=self.now)
+                self.over.add(made.run_id)
+            case _:
+                return
+
+    def goes_out_again(self, held: Held, how: str) -> bool:
+        """Whether a call that was held arrives a second time, its first answer being lost."""
+        made = held.made
+        found, serving = (
+            self.attachment(made.assistant, made.tool),
+            {each.run_id for each in self.serving.runs.values()},
+        )
+        if found is None or terms_of(found) != held.terms or made.run_id not in serving - self.over:
+            return False
+        if self.denial(made.assistant, found) or made.tool[0] in self.down:
+            return False
+        if held.approved_until is not None and held.approved_until <= self.now:
+            return False
+        return how == "forgotten" or not found.envelope.side_effecting
+
+    def approved_until(self, number: int) -> datetime | None:
+        used = self.desks().approvals.approvals(OWNER, states=[ApprovalState.EXECUTING])
+        wanted = canonical_json({"n": number})
+        return max((each.expires_at for each in used if each.binding.arguments == wanted), default=None)
 
     @precondition(lambda self: self.held)
     @rule()
     def a_caller_gives_up(self) -> None:
-        number, _ = self.held.pop()
-        given_up = [each.task for each in self.calls if each.number == number and each.task.cancel()]
-        self.run(all_of(given_up))
+        task = self.held.pop().made.task
+        task.cancel()
+        self.run(all_of([task]))
 
     # --- what must hold -------------------------------------------------------------------------------------------------
 
@@ -472,8 +544,8 @@ class AnyOrder(RuleBasedStateMachine):
             shutil.rmtree(self.here.folder)
 
     async def ended(self) -> None:
-        for _, event in self.held:
-            event.set()
+        for held in self.held:
+            held.event.set()
         for process in (*self.frozen, self.serving):
             await process.stack.aclose()
         await all_of([each.task for each in self.calls])
@@ -521,6 +593,10 @@ class AnyOrder(RuleBasedStateMachine):
     def sql(self, statement: str) -> list[Any]:
         with closing(sqlite3.connect(self.here.path, timeout=10)) as connection, connection:
             return connection.execute(statement).fetchall()
+
+
+def terms_of(found: RecordedAttachment) -> tuple[str, str]:
+    return found.envelope.digest(), found.definition.definition_digest
 
 
 def covers(target: SuspensionTarget, one: str, found: RecordedAttachment) -> bool:
