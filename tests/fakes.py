@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
+from remit.core.canonical import JsonObject
 from remit.core.live import Listed, Observation, Unreachable, UnreachableReason
 from remit.core.ports import ListingTarget
 from remit.core.recorded import RecordedServer
@@ -66,6 +67,10 @@ class FakeConnections:
     def known(self, server: RecordedServer) -> RemoteContract | None:
         """Nothing: nobody has listed anything before."""
         return None
+
+    def masked(self, server: RecordedServer, value: JsonObject) -> JsonObject:
+        """The very same: these servers have no secrets."""
+        return value
 
     async def close(self) -> None:
         """Nothing is open."""

@@ -133,6 +133,13 @@ class Connections(Protocol):
         """
         ...
 
+    def masked(self, server: RecordedServer, value: JsonObject) -> JsonObject:
+        """A JSON object as it may be kept: without what a connection of this process or one to `server` has as a secret.
+
+        Opens nothing. Values of `server` are read anew where they are referred to, as it may not be connected yet.
+        """
+        ...
+
     async def close(self) -> None:
         """End every connection and child process; bounded."""
         ...

@@ -4,9 +4,11 @@ Decides how the facts of the gate are put together from a grant, a principal and
 call in the journal. Carries nothing out.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
+from typing import TypeAlias
 
 from remit.core.approvals import ApprovalBinding
 from remit.core.arguments import Objected, parse_arguments
@@ -15,10 +17,14 @@ from remit.core.calls import arguments_text_digest
 from remit.core.canonical import JsonObject, canonical_json, sha256_hex
 from remit.core.envelope import AuditedArguments, Envelope, Recording
 from remit.core.gatekeeper import Contract, Decision, ToolFacts
+from remit.core.recorded import RecordedServer
 from remit.runtime.abi import Principal, ToolCallEnvelope
 from remit.runtime.grant_cache import HeldGrants, is_coherent
 
-__all__ = ["Arguments", "Case", "RunIdentity", "call_facts", "call_seconds", "tool_facts", "unbound_facts"]
+__all__ = ["Arguments", "Case", "Masking", "RunIdentity", "call_facts", "call_seconds", "tool_facts", "unbound_facts"]
+
+Masking: TypeAlias = Callable[[RecordedServer, JsonObject], JsonObject]
+"""What of the arguments of a call to a server may be kept (Connections.masked)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,13 +143,14 @@ def call_facts(
     tool: GrantedTool,
     grants: HeldGrants,
     arguments: Arguments,
+    masked: Masking,
     *,
     action_id: str,
     at: datetime,
 ) -> CallFacts:
-    """What identifies the call in the journal, as the tool's policy lets it be kept."""
+    """What identifies the call in the journal, as the tool's policy lets it be kept; values of arguments masked."""
     attachment, envelope = tool.attachment, tool.attachment.envelope
-    keeps_values = envelope.audit_arguments is AuditedArguments.VALUES
+    keeps_values = envelope.audit_arguments is AuditedArguments.VALUES and arguments.objection is None
     return replace(
         unbound_facts(run, call, arguments, grants.stamp, action_id=action_id, at=at),
         server_id=attachment.server_id,
@@ -151,7 +158,7 @@ def call_facts(
         remote_name=attachment.remote_name,
         definition_digest=attachment.definition.definition_digest,
         envelope_digest=_envelope_digest(envelope),
-        arguments_text=arguments.text if keeps_values and arguments.objection is None else None,
+        arguments_text=canonical_json(masked(tool.server, arguments.value)) if keeps_values else None,
         record_output=envelope.record is Recording.FULL,
     )
 

@@ -43,7 +43,7 @@ from remit.runtime.abi import ToolCallEnvelope, ToolResultEnvelope, failure
 from remit.runtime.answers import approval_denied, approval_required, never_sent, refusal_of, replayed
 from remit.runtime.arguments_model import ArgumentChecks
 from remit.runtime.carriage import Carriage
-from remit.runtime.case import Arguments, Case, RunIdentity, call_facts, call_seconds, tool_facts
+from remit.runtime.case import Arguments, Case, Masking, RunIdentity, call_facts, call_seconds, tool_facts
 from remit.runtime.durable import durable
 from remit.runtime.grant_cache import GrantCache, HeldGrants
 from remit.runtime.mcp_executor import McpToolExecutor
@@ -67,6 +67,7 @@ class Governance:
     carriage: Carriage
     watch: RunWatch
     checks: ArgumentChecks
+    masked: Masking
     clock: Callable[[], datetime]
     new_id: Callable[[], str]
     spans: Spans
@@ -138,7 +139,7 @@ class GovernedExecutor:
 
         def facts() -> CallFacts:
             action_id, at, tool = self._with.new_id(), self._with.clock(), grants.tool(executor.tool) or executor.tool
-            return call_facts(self._run, call, tool, grants, arguments, action_id=action_id, at=at)
+            return call_facts(self._run, call, tool, grants, arguments, self._with.masked, action_id=action_id, at=at)
 
         with self._with.watch.watching(self._run.run_id) as watched:
             try:
@@ -250,7 +251,9 @@ class GovernedExecutor:
         if tool is None:
             return NotAgain("this tool is no longer attached to the assistant", FailureCode.UNKNOWN_TOOL)
         call, arguments, facts = case.call, case.arguments, case.facts
-        facts = call_facts(self._run, call, tool, grants, arguments, action_id=facts.action_id, at=facts.at)
+        facts = call_facts(
+            self._run, call, tool, grants, arguments, self._with.masked, action_id=facts.action_id, at=facts.at
+        )
         now = decide(tool_facts(tool, grants, call.principal, ContractSame(), self._objection(arguments, tool)))
         fresh = replace(case, grants=grants, tool=tool, facts=facts, decision=now)
         # Before the server is asked anything: its address may be one that this call was never let out to.

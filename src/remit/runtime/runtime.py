@@ -78,6 +78,7 @@ class GovernedRuntime:
             watch=self._watch,
             carriage=Carriage(journal=ports.journal, watch=self._watch, adapt=self._adapted, clock=ports.clock),
             checks=ArgumentChecks(ports.compile),
+            masked=ports.connections.masked,
             clock=ports.clock,
             new_id=ports.new_id,
             spans=ports.spans,

@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 
 from remit.core.calls import FailureCode
+from remit.core.canonical import JsonObject
 from remit.core.identity import ServerId
 from remit.core.live import Era
 from remit.core.recorded import RecordedServer
@@ -22,6 +23,8 @@ from remit.upstream.inbox import Request
 from remit.upstream.opening import ResolvingConnector, Surroundings
 from remit.upstream.outcomes import failure_of
 from remit.upstream.progress import ProgressRelay, listen
+from remit.upstream.redaction import Redactor
+from remit.upstream.references import resolve_connection
 from remit.upstream.schema_check import SchemaChecker
 from remit.upstream.subscriptions import Subscriber
 from remit.upstream.tickets import Ticket
@@ -49,7 +52,7 @@ class McpServerConnection:
     ):
         connection = server.connection
         self._server = server
-        sessions = ResolvingConnector(
+        self._sessions = sessions = ResolvingConnector(
             server,
             surroundings,
             trace_id="",
@@ -112,6 +115,10 @@ class McpServerConnection:
             return RemoteFault(code=FailureCode.INTERNAL_ERROR, message=message, delivery=delivery)
         finally:
             self._let_finish(relay)
+
+    def masked(self, value: JsonObject) -> JsonObject:
+        """A JSON object without the secrets of the newest session, a fetched token included."""
+        return self._sessions.redactor.object(value)
 
     def refuse(self) -> None:
         """Open nothing any more."""
@@ -209,6 +216,17 @@ class McpConnections:
         """The newest listing of the session that is open for a registration as it is given; opens and replaces nothing."""
         found = self._connections.get(server.server_id)
         return found.known() if found is not None and found.fits(server) else None
+
+    def masked(self, server: RecordedServer, value: JsonObject) -> JsonObject:
+        """A JSON object without the secrets of the connections that were opened, and of what `server` refers to now."""
+        for connection in (*self._connections.values(), *self._leaving.values()):
+            value = connection.masked(value)
+        try:
+            resolved = resolve_connection(server, self._surroundings.sources)
+        except Fault:
+            # Nothing goes out to a server with a reference that has no value.
+            return value
+        return Redactor(resolved.secrets).object(value)
 
     async def close(self) -> None:
         """End every connection and child process; bounded, and fine to repeat. Later calls are refused as unreachable."""
