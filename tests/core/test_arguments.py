@@ -80,11 +80,18 @@ def test_text_that_is_no_json_object_is_refused_in_words(text: str, message: str
 
 # --- 46: numbers and characters that JSON does not have -----------------------------------------------------------------
 
+INEXACT = "a number has more digits than a 64-bit float keeps; round it, or send it as text where the tool takes one"
 NO_JSON: dict[str, str] = {
     '{"a":NaN}': "a: NaN and infinity are no JSON numbers",
     '{"a":[0,-Infinity]}': "a[1]: NaN and infinity are no JSON numbers",
     '{"a":{"b":1e999}}': "a.b: NaN and infinity are no JSON numbers",
     '{"a":-1E+400}': "a: NaN and infinity are no JSON numbers",
+    '{"a":' + "1" * 250 + "e99}": "a: NaN and infinity are no JSON numbers",
+    '{"a":[-' + "9" * 220 + ".5e99]}": "a[0]: NaN and infinity are no JSON numbers",
+    '{"a":12345678901234567890.123456789}': f"a: {INEXACT}",
+    '{"a":{"b":3.14159265358979323846}}': f"a.b: {INEXACT}",
+    '{"a":1e-999}': f"a: {INEXACT}",
+    '{"a":1e-99999999999999999999}': f"a: {INEXACT}",
     '{"a":"x\\ud800"}': "a: holds half of a surrogate pair",
     '{"a":"\udfff"}': "a: holds half of a surrogate pair",
     '{"\\uDC00":1}': "arguments: a key holds half of a surrogate pair",
@@ -106,6 +113,11 @@ def test_input_46_what_json_does_not_have_is_refused_with_its_place(text: str, m
 def test_input_46_integers_stay_exact(number: int):
     assert parse_arguments(f'{{"n":{number}}}') == {"n": number}
     assert parse_arguments({"n": number}) == {"n": number}
+
+
+@pytest.mark.parametrize("number", ["0.1", "1.50", "-0.0", "1E2", "1e-7", "5e-324", "0.30000000000000004", "0e-400"])
+def test_a_decimal_that_a_float_keeps_is_taken_in_any_spelling(number: str):
+    assert parse_arguments(f'{{"n":{number}}}') == {"n": float(number)}
 
 
 def test_input_46_a_whole_surrogate_pair_and_an_escaped_backslash_are_text():

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import accumulate
 from typing import TypeAlias, cast
 
@@ -32,8 +33,13 @@ _STRINGS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 _NO_BRACKET = re.compile(r"[^\[\]{}]+")
 _STEPS = {"{": 1, "[": 1, "}": -1, "]": -1}
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_SUSPICIOUS = re.compile(r"\\u(?:0000|[dD][89a-fA-F])|[\ud800-\udfff]|[0-9]{300}|[eE]\+?[0-9]{3}")
+_SUSPICIOUS = re.compile(r"\\u(?:0000|[dD][89a-fA-F])|[\ud800-\udfff]|[0-9]{300}")
 """What a flaw of a single value looks like in JSON text; text without it needs no second look."""
+
+
+class _Inexact(float):
+    """A number whose float is another one than was written, so that the walk can say where."""
+
 
 _TOO_BIG = 10**MAX_INTEGER_DIGITS
 _KINDS: Mapping[type, str] = {
@@ -41,11 +47,14 @@ _KINDS: Mapping[type, str] = {
     str: "a text",
     int: "a number",
     float: "a number",
+    _Inexact: "a number",
     bool: "a boolean",
     type(None): "null",
 }
 _TOO_DEEP = f"the arguments are nested deeper than {MAX_DEPTH} levels"
 _TOO_LARGE = f"the arguments are larger than {MAX_TEXT_BYTES} bytes of JSON"
+_NOT_FINITE = "NaN and infinity are no JSON numbers"
+_INEXACT = "a number has more digits than a 64-bit float keeps; round it, or send it as text where the tool takes one"
 _TOO_MANY_DIGITS = f"an integer has more than {MAX_INTEGER_DIGITS} digits"
 
 
@@ -61,7 +70,7 @@ def parse_arguments(raw: str | JsonObject) -> JsonObject | Objected:
 
     Text must be one JSON object without duplicate keys. An object that was parsed elsewhere may hold dict, list, str, int,
     float, bool and None only, and is copied, so that nobody changes what was decided on. Neither may hold NaN, an infinity
-    (1e999 is one), a lone surrogate or a NUL.
+    (1e999 is one), a lone surrogate or a NUL, and text no number that a float would change: what was written is sent.
     """
     return _parse_text(raw) if isinstance(raw, str) else _take_object(raw)
 
@@ -112,8 +121,29 @@ def _refuse_constant(_name: str) -> Json:
     raise _Doubtful
 
 
-_STRICT = json.JSONDecoder(object_pairs_hook=_object_of, parse_constant=_refuse_constant)
-_LENIENT = json.JSONDecoder(object_pairs_hook=_doubled_object_of)
+def _is_exact(text: str, value: float) -> bool:
+    if repr(value) == text:
+        return True
+    try:
+        return math.isfinite(value) and Decimal(text) == Decimal(repr(value))
+    except ArithmeticError:  # An exponent that no Decimal has either.
+        return False
+
+
+def _float_of(text: str) -> float:
+    value = float(text)
+    if not _is_exact(text, value):
+        raise _Doubtful
+    return value
+
+
+def _marked_float_of(text: str) -> float:
+    value = float(text)
+    return value if _is_exact(text, value) else _Inexact(value)
+
+
+_STRICT = json.JSONDecoder(object_pairs_hook=_object_of, parse_float=_float_of, parse_constant=_refuse_constant)
+_LENIENT = json.JSONDecoder(object_pairs_hook=_doubled_object_of, parse_float=_marked_float_of)
 """Reads what the strict one will not, for the walk to name the place."""
 
 
@@ -252,7 +282,9 @@ def _look_at(value: object) -> int | str:
     if kind is int:
         return 1 if -_TOO_BIG < cast("int", value) < _TOO_BIG else _TOO_MANY_DIGITS
     if kind is float:
-        return 1 if math.isfinite(cast("float", value)) else "NaN and infinity are no JSON numbers"
+        return 1 if math.isfinite(cast("float", value)) else _NOT_FINITE
+    if kind is _Inexact:
+        return _INEXACT if math.isfinite(cast("_Inexact", value)) else _NOT_FINITE
     return 4 if value is None or kind is bool else f"{_name_of(kind)} is no type of JSON"
 
 
