@@ -105,6 +105,8 @@ def test_an_audit_trail_that_nothing_guards_any_more_is_named(here: Workspace):
     ended = examined(here)
     assert ended.code == 1
     assert found(ended)["database-damaged"]["message"].startswith("the trigger audit_events_no_delete is gone")
+    edit(here, "CREATE TRIGGER audit_events_no_delete BEFORE DELETE ON audit_events BEGIN SELECT 1; END")
+    assert "audit_events_no_delete does something else" in found(examined(here))["database-damaged"]["message"]
 
 
 def test_input_84_an_edited_function_is_named_with_what_apply_would_repair(here: Workspace):
