@@ -1,7 +1,9 @@
 """Masking of secrets by value.
 
-Decides in which spellings a secret is recognised: as it is, percent-encoded, JSON-escaped and in base64 (at each of the
-three alignments, so that `Basic` credentials are found too). It does not guess: only values that were resolved for a
+Decides in which spellings a secret is recognised: as it is, in hex, in base64 (at each of the three alignments, so that `Basic`
+credentials are found too), and with any of its characters percent-encoded or escaped as JSON allows (see
+remit.upstream.escapes). It takes time in proportion to a text, also where the text was made to be compared for long: whoever
+sends it knows the secret. It does not guess: only values that were resolved for a
 connection are masked, and only those of eight characters or more, as shorter ones would mask ordinary words
 (DESIGN.md section 2).
 """
@@ -11,9 +13,10 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote_plus
 
 from remit.core.canonical import Json, JsonObject
+from remit.upstream.escapes import Escapes, occurrences
 
 __all__ = ["MASK", "MIN_SECRET", "Redactor"]
 
@@ -26,9 +29,10 @@ class Redactor:
     """Masks a growing set of secrets. `repr` shows none of them."""
 
     def __init__(self, secrets: Iterable[str] = ()):
+        self._secrets: set[str] = set()
         self._forms: set[str] = set()
-        self._in_json: tuple[str, ...] = ()
-        self._pattern: re.Pattern[str] | None = None
+        self._in_json: frozenset[str] = frozenset()
+        self._escapes = Escapes(())
         for secret in secrets:
             self.add(secret)
 
@@ -38,24 +42,32 @@ class Redactor:
     @property
     def masks(self) -> bool:
         """Whether there is anything to mask."""
-        return self._pattern is not None
+        return bool(self._forms)
 
     def add(self, secret: str) -> None:
         """Mask one more value from now on; too short a value is ignored."""
         if len(secret) < MIN_SECRET:
             return
+        self._secrets.add(secret)
         self._forms.update(_forms_of(secret))
-        # Longest first: a regex alternation takes the first that fits, and a part of a secret may be a secret too.
-        ordered = sorted(self._forms, key=lambda form: (-len(form), form))
-        self._pattern = re.compile("|".join(map(re.escape, ordered)))
-        self._in_json = tuple({_in_json(form) for form in ordered})
+        self._in_json = frozenset(map(_in_json, self._forms))
+        self._escapes = Escapes(self._secrets)
 
     def text(self, text: str) -> str:
         """The text with every secret replaced by `MASK`."""
-        # A plain search is many times faster than the pattern, and nearly every text holds no secret.
-        if self._pattern is None or not any(form in text for form in self._forms):
+        # Searched for and cut out by hand: a pattern of all forms would compare each place with each of them.
+        spans = [span for form in self._forms for span in occurrences(form, text)]
+        spans += self._escapes.spans(text)
+        if not spans:
             return text
-        return self._pattern.sub(MASK, text)
+        parts: list[str] = []
+        end = 0
+        for first, last in sorted(spans):
+            if first >= end:
+                parts += text[end:first], MASK
+            # Of two secrets that overlap, one of them often the beginning of the other, nothing is left.
+            end = max(end, last)
+        return "".join([*parts, text[end:]])
 
     def document(self, value: Json) -> Json:
         """A JSON value with every secret masked in its strings and keys; the same object where there is no secret."""
@@ -66,13 +78,13 @@ class Redactor:
         return cast("JsonObject", self.document(value))
 
     def _may_hold_one(self, value: Json) -> bool:
-        if self._pattern is None:
+        if not self._forms:
             return False
         try:
             text = json.dumps(value, ensure_ascii=False)
         except (RecursionError, ValueError, TypeError):
             return True
-        return any(form in text for form in self._in_json)
+        return any(form in text for form in self._in_json) or self._escapes.may_hold_one(text)
 
     def _masked(self, root: Json) -> Json:
         # An explicit stack: what a server sends may be nested deeper than the interpreter's recursion limit.
@@ -102,11 +114,14 @@ def _in_json(text: str) -> str:
 
 def _forms_of(secret: str) -> Iterable[str]:
     yield secret
-    for encoded in (quote(secret, safe=""), quote(secret), quote_plus(secret)):
-        yield encoded
-        yield re.sub(r"%[0-9A-F]{2}", lambda match: match.group().lower(), encoded)
+    # A space as plus; all else of percent-encoding is found character by character.
+    yield quote_plus(secret)
+    yield re.sub(r"%[0-9A-F]{2}", lambda match: match.group().lower(), quote_plus(secret))
     yield json.dumps(secret)[1:-1]
     yield _in_json(secret)
+    encoded = secret.encode("utf-8", "surrogatepass").hex()
+    yield encoded
+    yield encoded.upper()
     yield from _base64_forms(secret.encode("utf-8", "surrogatepass"))
 
 
