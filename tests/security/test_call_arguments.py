@@ -197,10 +197,11 @@ def test_input_49_only_the_exact_name_of_a_tool_of_this_assistant_is_bound(live:
 
 
 def test_input_49_a_name_that_no_database_keeps_is_a_failure_and_no_exception(live: Live) -> None:
-    (first, second, third), _ = live.called(
+    (first, second, third), run = live.called(
         ("http__strict\0", '{"q": "x"}'), ("\ud800", '{"q": "x"}'), ("http__strict", '{"q": "x"}')
     )
-    assert [first.code, second.code, third.code] == ["not_recorded", "not_recorded", None]
+    assert [first.code, second.code, third.code] == ["invalid_arguments", "invalid_arguments", None]
+    assert [kind for kind, _ in live.audit(run)] == ["call_denied", "call_denied", "call_intent", "call_outcome"]
     assert len(live.calls("http")) == 1
 
 

@@ -16,7 +16,15 @@ from typing import TypeAlias, cast
 
 from remit.core.canonical import Json, JsonObject
 
-__all__ = ["MAX_DEPTH", "MAX_INTEGER_DIGITS", "MAX_TEXT_BYTES", "Objected", "parse_arguments", "path_text"]
+__all__ = [
+    "MAX_DEPTH",
+    "MAX_INTEGER_DIGITS",
+    "MAX_TEXT_BYTES",
+    "Objected",
+    "is_too_large",
+    "parse_arguments",
+    "path_text",
+]
 
 MAX_TEXT_BYTES = 4 * 1024 * 1024
 """UTF-8 bytes of one call's arguments as JSON text."""
@@ -73,6 +81,11 @@ def parse_arguments(raw: str | JsonObject) -> JsonObject | Objected:
     (1e999 is one), a lone surrogate or a NUL, and text no number that a float would change: what was written is sent.
     """
     return _parse_text(raw) if isinstance(raw, str) else _take_object(raw)
+
+
+def is_too_large(text: str) -> bool:
+    """Whether arguments have more than MAX_TEXT_BYTES as text, whatever else they are."""
+    return len(text) > MAX_TEXT_BYTES or _utf8_size(text) > MAX_TEXT_BYTES
 
 
 def path_text(path: Iterable[str | int], root: str = "arguments") -> str:
@@ -172,7 +185,7 @@ def _reread(text: str) -> JsonObject | Objected:
 def _flaw_of_whole(text: str) -> str | None:
     if not text or text.isspace():
         return "the arguments are empty; send {} where a tool takes none"
-    if len(text) > MAX_TEXT_BYTES or _utf8_size(text) > MAX_TEXT_BYTES:
+    if is_too_large(text):
         return _TOO_LARGE
     return _TOO_DEEP if _is_deep(text) else None
 

@@ -39,9 +39,11 @@ from remit.core.envelope import UnknownArguments
 from remit.core.gatekeeper import Allow, AskHuman, ContractSame, ContractUnknown, Decision, Deny, decide
 from remit.core.remote_ports import OnProgress
 from remit.errors import RemitError, UsageError
+from remit.render.escape import well_formed
 from remit.runtime.abi import ToolCallEnvelope, ToolResultEnvelope, failure
 from remit.runtime.answers import approval_denied, approval_required, never_sent, refusal_of, replayed
 from remit.runtime.arguments_model import ArgumentChecks
+from remit.runtime.call_form import kept_name
 from remit.runtime.carriage import Carriage
 from remit.runtime.case import Arguments, Case, Masking, RunIdentity, call_facts, call_seconds, tool_facts
 from remit.runtime.durable import durable
@@ -87,11 +89,16 @@ class GovernedExecutor:
         started = time.monotonic()
         executor = self._registry.get(call.name)
         if executor is None or call.run_id != self._run.run_id:
-            return await self._answered(call, self._unknown(call, f"no tool is bound to {call.name!r} in this run"))
+            unbound = f"no tool is bound to {kept_name(call.name)!r} in this run"
+            return await self.refused(call, FailureCode.UNKNOWN_TOOL, unbound)
         with self._with.spans.call(call, executor.tool.server.name) as span:
             result = await self._answered(call, self._decided(executor, call, started, on_progress))
             span.ended(result)
         return result
+
+    async def refused(self, call: ToolCallEnvelope, code: FailureCode, message: str) -> ToolResultEnvelope:
+        """The failure of a call that is none to decide on, recorded as denied. Never raises, as `execute`."""
+        return await self._answered(call, self._unrouted(call, code, message))
 
     async def _answered(self, call: ToolCallEnvelope, work: Awaitable[ToolResultEnvelope]) -> ToolResultEnvelope:
         try:
@@ -99,24 +106,33 @@ class GovernedExecutor:
                 return await work
             except UsageError as error:
                 # The assistant was deleted while its run went on: nothing is granted any more.
-                return await self._unknown(call, error.message)
+                return await self._unrouted(call, FailureCode.UNKNOWN_TOOL, error.message)
         except RemitError as error:
-            return failure(
-                FailureCode.NOT_RECORDED, f"the call cannot be recorded, so it does not go out ({error.code})"
-            )
+            unrecorded = f"the call cannot be recorded, so it does not go out ({error.code})"
+            return self._failed(call, FailureCode.NOT_RECORDED, unrecorded)
         except Exception as error:  # noqa: BLE001 (the promise of this method: a failure is an answer, never an exception)
-            return failure(FailureCode.INTERNAL_ERROR, f"remit failed in a way it should not ({type(error).__name__})")
+            defect = f"remit failed in a way it should not ({type(error).__name__})"
+            return self._failed(call, FailureCode.INTERNAL_ERROR, defect)
 
-    async def _unknown(self, call: ToolCallEnvelope, message: str) -> ToolResultEnvelope:
-        """Nothing stands behind the name, and that is recorded too."""
+    async def _unrouted(self, call: ToolCallEnvelope, code: FailureCode, message: str) -> ToolResultEnvelope:
+        """Nothing is there to decide on, and that is recorded too."""
+        await durable(self._with.journal.note(self._denial(call, code, message)))
+        return failure(code, message)
+
+    def _failed(self, call: ToolCallEnvelope, code: FailureCode, message: str) -> ToolResultEnvelope:
+        """A failure whose event is written if it can be: nobody waits a second time for what just did not work."""
+        self._with.journal.note(self._denial(call, code, message))
+        return failure(code, message)
+
+    def _denial(self, call: ToolCallEnvelope, code: FailureCode, message: str) -> AuditFact:
         body: JsonObject = {
-            "gen_ai.tool.name": call.name,
-            "gen_ai.tool.call.id": call.tool_call_id,
+            "gen_ai.tool.name": kept_name(call.name),
+            "gen_ai.tool.call.id": kept_name(call.tool_call_id),
             "remit.outcome": "denied",
-            "error.type": FailureCode.UNKNOWN_TOOL.value,
+            "error.type": code.value,
+            "remit.reason": well_formed(message),
         }
-        await durable(self._with.journal.note(self._fact(AuditKind.CALL_DENIED, call, body)))
-        return failure(FailureCode.UNKNOWN_TOOL, message)
+        return self._fact(AuditKind.CALL_DENIED, call, body)
 
     async def _decided(
         self, executor: McpToolExecutor, call: ToolCallEnvelope, started: float, on_progress: OnProgress | None
@@ -128,7 +144,7 @@ class GovernedExecutor:
             if result is not None:
                 return result
             self._with.grants.moved(case.grants)
-        return failure(FailureCode.INTERNAL_ERROR, "the grants of this assistant keep changing; try again")
+        return self._failed(call, FailureCode.INTERNAL_ERROR, "the grants of this assistant keep changing; try again")
 
     # --- deciding -------------------------------------------------------------------------------------------------------
 

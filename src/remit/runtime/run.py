@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
+from remit.core.arguments import is_too_large
 from remit.core.call_ports import RunLedger
 from remit.core.calls import FailureCode, RunState
 from remit.core.canonical import JsonObject
@@ -17,6 +18,7 @@ from remit.core.gatekeeper import ContractSame, Deny, decide
 from remit.core.remote_ports import OnProgress
 from remit.errors import RemitError, UsageError
 from remit.runtime.abi import HandOff, Principal, ToolCallEnvelope, ToolResultEnvelope, failure
+from remit.runtime.call_form import flaw_of_call, kept_name
 from remit.runtime.case import Arguments, RunIdentity, tool_facts, unbound_facts
 from remit.runtime.governed import Governance, GovernedExecutor
 from remit.runtime.grant_cache import HeldGrants
@@ -54,7 +56,8 @@ class Run:
         self._registry = registry
         self._grants = governance.grants
         self._parts = parts
-        self._router = Router(registry, GovernedExecutor(identity, registry, governance))
+        self._executor = GovernedExecutor(identity, registry, governance)
+        self._router = Router(registry, self._executor)
 
     @property
     def run_id(self) -> str:
@@ -107,27 +110,50 @@ class Run:
 
         A name that is not bound comes back as HandOff, and the run waits for `submit_output`. Every failure is a result.
         """
-        envelope = ToolCallEnvelope(
-            name=name,
-            arguments=arguments,
-            run_id=self.run_id,
-            thread_id=self._identity.thread_id,
-            assistant_id=self._identity.assistant,
-            tool_call_id=tool_call_id or self._parts.new_id(),
-            principal=self._principal,
-            trace_id=self.trace_id,
-            idempotency_key=idempotency_key,
-            timeout_seconds=timeout_seconds,
+        flaw = flaw_of_call(
+            name=name, tool_call_id=tool_call_id, idempotency_key=idempotency_key, timeout_seconds=timeout_seconds
+        )
+        if flaw is not None:
+            nameless = self._envelope(kept_name(name), "{}", kept_name(tool_call_id or ""))
+            return await self._executor.refused(nameless, FailureCode.INVALID_ARGUMENTS, flaw)
+        envelope = self._envelope(
+            name, arguments, tool_call_id or self._parts.new_id(), key=idempotency_key, seconds=timeout_seconds
         )
         routed = self._router.route(envelope)
         if isinstance(routed, HandOff):
             return await self._hand_off(routed)
         return await routed.execute(envelope, on_progress)
 
+    def _envelope(
+        self,
+        name: str,
+        arguments: str | JsonObject,
+        tool_call_id: str,
+        *,
+        key: str | None = None,
+        seconds: float | None = None,
+    ) -> ToolCallEnvelope:
+        return ToolCallEnvelope(
+            name=name,
+            arguments=arguments,
+            run_id=self.run_id,
+            thread_id=self._identity.thread_id,
+            assistant_id=self._identity.assistant,
+            tool_call_id=tool_call_id,
+            principal=self._principal,
+            trace_id=self.trace_id,
+            idempotency_key=key,
+            timeout_seconds=seconds,
+        )
+
     async def _hand_off(self, hand_off: HandOff) -> ToolResultEnvelope | HandOff:
         call = hand_off.call
         arguments = Arguments.of(call.arguments)
         text = call.arguments if isinstance(call.arguments, str) else arguments.text
+        # Text goes on untouched, whatever it is, but no more of it than remit would take itself; an object must be JSON.
+        unkept = is_too_large(text) if isinstance(call.arguments, str) else True
+        if arguments.objection is not None and unkept:
+            return await self._executor.refused(call, FailureCode.INVALID_ARGUMENTS, arguments.objection)
         try:
             grants = await self._grants.of(self._identity.assistant)
             facts = unbound_facts(
