@@ -127,6 +127,51 @@ def test_a_call_whose_values_are_not_kept_leaves_digests_and_sizes():
     assert "working" not in json.dumps(progress)
 
 
+WORDS = "dummy-patient is ill"
+SAID: dict[str, dict[str, Any]] = {
+    "a log message": {"frames": [{"method": "notifications/message", "params": {"data": WORDS, "name": WORDS}}]},
+    "an unknown notification": {"frames": [{"method": WORDS, "params": {"x": 1}}]},
+    "a question": {"frames": [{"id": WORDS, "method": "sampling/createMessage", "params": {"messages": [WORDS]}}]},
+    "an answer to nobody": {"frames": [{"id": 9999, "result": {"x": WORDS}}]},
+    "an error to nobody": {"frames": [{"id": WORDS, "error": {"code": -32000, "message": WORDS}}]},
+    "an answer with words for a flag": {"frames": [{"id": "{id}", "result": {"isError": WORDS, "content": []}}]},
+    "progress with words for numbers": {
+        "frames": [
+            {"method": "notifications/progress", "params": {"progressToken": 101, "total": WORDS, "name": WORDS}}
+        ]
+    },
+    "a line that is no message": {"say": {"tools/call": f"called with {WORDS}\n"}},
+    "stderr": {"stderr": f"called with {WORDS}\n"},
+}
+
+
+def recorded_of(path: Path, how: str, *kept: bool) -> str:
+    """What is recorded of calls to a server that says these words with each of them."""
+    sink, options = KeptEvents(), dict(SAID[how])
+    if frames := options.get("frames"):
+        options["frames"] = {"tools/call": [{"jsonrpc": "2.0", **frame} for frame in frames]}
+
+    async def main() -> None:
+        async with connections(sink=sink) as every:
+            # The options are in a file, as the command is recorded.
+            connection = every.of(recorded(server_from(path, **options)))
+            for full in kept:
+                await connection.call(replace(a_call(), full_record=full))
+
+    asyncio.run(main())
+    return sink.text()
+
+
+@pytest.mark.parametrize("how", SAID)
+def test_what_a_server_says_beside_a_call_whose_values_are_not_kept_leaves_no_words(how: str, tmp_path: Path):
+    assert WORDS not in recorded_of(tmp_path / "options", how, False)
+    assert WORDS in recorded_of(tmp_path / "options", how, True)
+
+
+def test_what_belongs_to_no_call_leaves_no_words_either_once_a_connection_had_values_that_are_not_kept(tmp_path: Path):
+    assert WORDS not in recorded_of(tmp_path / "options", "a log message", False, True)
+
+
 def test_an_rpc_error_of_a_call_whose_values_are_not_kept_leaves_its_code():
     sink = KeptEvents()
 

@@ -1,10 +1,12 @@
 """The body of a protocol event: a message as a JSON object, whole or with digests in place of its values.
 
 Decides what of a message stays readable where a tool's policy has values left out: method, ids, the tool's name, the
-numbers of its progress and the code of an error. Digests are taken of what is recorded otherwise, so of masked values.
+numbers of its progress and the code of an error; of a message that belongs to no request less, as a server may put its words
+anywhere. Digests are taken of what is recorded otherwise, so of masked values.
 """
 
 import json
+from collections.abc import Mapping
 from typing import Any, cast
 
 import pydantic_core
@@ -12,12 +14,31 @@ from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCNotification, JSONRPC
 
 from remit.core.canonical import Json, JsonObject, sha256_hex
 
-__all__ = ["body_of", "can_be_sent", "digested"]
+__all__ = ["body_of", "can_be_sent", "digest_of", "digested"]
+
+_METHODS = frozenset(
+    {
+        "elicitation/create",
+        "notifications/cancelled",
+        "notifications/elicitation/complete",
+        "notifications/message",
+        "notifications/progress",
+        "notifications/prompts/list_changed",
+        "notifications/resources/list_changed",
+        "notifications/resources/updated",
+        "notifications/subscriptions/acknowledged",
+        "notifications/tools/list_changed",
+        "ping",
+        "roots/list",
+        "sampling/createMessage",
+    }
+)
+"""What a server says or asks of its own accord."""
 
 _FINITE = json.JSONEncoder(allow_nan=False)
 
 _READABLE = {
-    "params": ("name", "progressToken", "progress", "total"),
+    "params": ("progressToken", "progress", "total"),
     "result": ("isError",),
     "error": ("code",),
 }
@@ -55,14 +76,30 @@ def can_be_sent(arguments: JsonObject) -> bool:
     return True
 
 
-def digested(body: JsonObject) -> JsonObject:
-    """A body with `{sha256, bytes}` in place of the values of its params, result or error."""
-    return {key: _digest(value, _READABLE[key]) if key in _READABLE else value for key, value in body.items()}
+def digested(body: JsonObject, *, belongs: bool = True) -> JsonObject:
+    """A body with `{sha256, bytes}` in place of the values of its params, result or error.
+
+    `belongs` is whether it is that of a request of ours, or an answer to one: then its method, id and tool are ours too.
+    """
+    left = {key: digest_of(value, _READABLE[key]) if key in _READABLE else value for key, value in body.items()}
+    if not belongs:
+        return left | {key: digest_of(body[key]) for key in ("id", "method") if not _is_known(body.get(key))}
+    params = body.get("params")
+    if body.get("method") == "tools/call" and isinstance(params, Mapping):
+        # The name of the tool, which we sent.
+        left["params"] = {"name": cast("JsonObject", params).get("name"), **cast("JsonObject", left["params"])}
+    return left
 
 
-def _digest(value: Json, readable: tuple[str, ...]) -> JsonObject:
+def _is_known(value: Json) -> bool:
+    return value is None or isinstance(value, int) or value in _METHODS
+
+
+def digest_of(value: Json, readable: tuple[str, ...] = ()) -> JsonObject:
+    """`{sha256, bytes}` of a value, with those of its members that are `readable` as far as they are numbers."""
     part: JsonObject = cast("JsonObject", value) if isinstance(value, dict) else {}
-    kept: dict[str, Json] = {key: part[key] for key in readable if key in part and not isinstance(part[key], dict)}
+    # A number only: a server may write words where one belongs.
+    kept: dict[str, Json] = {key: part[key] for key in readable if isinstance(part.get(key), int | float)}
     try:
         # Not canonical_json: a result may hold what has no canonical form, and its digest still tells two results apart.
         text = json.dumps(value, sort_keys=True, separators=(",", ":"))

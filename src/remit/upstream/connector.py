@@ -19,6 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import McpHttpClientFactory
 from mcp_types import JSONRPCMessage
 
+from remit.core.canonical import JsonObject
 from remit.core.desired import ProtocolPin
 from remit.core.events import EventKind
 from remit.core.identity import Transport
@@ -303,7 +304,7 @@ class Connector:
             return
         shown = self._recorder.redactor.text(text)[:_NOISE_LENGTH]
         self._noise.append(shown)
-        self._recorder.fact(EventKind.NOISE, line=shown)
+        self._recorder.fact(EventKind.NOISE, line=self._recorder.words(shown))
 
     def _on_dropped(self, why: str) -> None:
         self._dropped_count += 1
@@ -312,9 +313,8 @@ class Connector:
             self._recorder.fact(EventKind.NOISE, dropped=why)
 
     def _on_untaken(self, method: str, why: Fault) -> None:
-        self._recorder.fact(
-            EventKind.NOISE, untaken=method, because=self._recorder.redactor.text(why.message)[:_DETAIL]
-        )
+        because = self._recorder.words(self._recorder.redactor.text(why.message)[:_DETAIL])
+        self._recorder.fact(EventKind.NOISE, untaken=method, because=because)
 
     async def _explained(self, fault: Fault) -> Fault:
         """The fault of an opening, with what the transport knows about it."""
@@ -362,8 +362,8 @@ class Connector:
         if stdio is None:
             self._recorder.fact(EventKind.CLOSE)
         else:
-            text = self._recorder.redactor.text(stdio.stderr_text())
-            facts = {"exit_code": stdio.exit_code, "skipped_lines": self._noise_count, "stderr": text[-_STDERR_SHOWN:]}
+            stderr = self._recorder.words(self._recorder.redactor.text(stdio.stderr_text())[-_STDERR_SHOWN:])
+            facts: JsonObject = {"exit_code": stdio.exit_code, "skipped_lines": self._noise_count, "stderr": stderr}
             self._recorder.fact(EventKind.CLOSE, **facts)
 
 

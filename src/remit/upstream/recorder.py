@@ -15,7 +15,7 @@ from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCNotification, JSONRPC
 
 from remit.core.canonical import Json, JsonObject
 from remit.core.events import Direction, EventKind, EventSink, ProtocolEvent
-from remit.upstream.bodies import body_of, digested
+from remit.upstream.bodies import body_of, digest_of, digested
 from remit.upstream.redaction import Redactor
 from remit.upstream.tickets import CANCELLED, Ticket, Tickets
 
@@ -71,6 +71,11 @@ class Recorder:
         """Something that we did or noticed."""
         self._record(kind, Direction.LOCAL, self.redactor.object(facts), self.trace_id)
 
+    def words(self, text: str) -> Json:
+        """A text of the server's as a fact may hold it: masked, or its digest where a call's values are not to be kept."""
+        masked = self.redactor.text(text)
+        return digest_of(masked) if self.tickets.reserved else masked
+
     def message(self, direction: Direction, message: JSONRPCMessage) -> None:
         """A JSON-RPC message that was sent or received. A received result is masked in place, for whoever reads it next."""
         if direction is Direction.RECEIVED and isinstance(message, JSONRPCResponse):
@@ -82,7 +87,10 @@ class Recorder:
         body = body_of(message)
         if not isinstance(message, JSONRPCResponse) or direction is Direction.SENT:
             body = self.redactor.object(body)
-        if ticket is not None and not ticket.full and body.get("method") != CANCELLED:
+        if ticket is None and self.tickets.reserved:
+            # Nobody knows what of it is an argument that came back, now or from an earlier call.
+            body = digested(body, belongs=False)
+        elif ticket is not None and not ticket.full and (direction is Direction.RECEIVED or not _is_cancel(message)):
             body = digested(body)
         self._record(kind, direction, body, self._trace_of(ticket))
 
@@ -155,3 +163,7 @@ class Recorder:
                 body=body,
             )
         )
+
+
+def _is_cancel(message: JSONRPCMessage) -> bool:
+    return isinstance(message, JSONRPCNotification) and message.method == CANCELLED

@@ -63,10 +63,13 @@ class Tickets:
     def __init__(self) -> None:
         self._running: dict[int | str, Ticket] = {}
         self._ended: OrderedDict[int | str, Ticket] = OrderedDict()
+        self.reserved = False
+        """Whether the values of any request so far are not to be recorded: what belongs to no request may hold them."""
 
     def begin(self, request_id: int, ticket: Ticket) -> None:
         """A request is about to be sent."""
         self._running[request_id] = ticket
+        self.reserved = self.reserved or not ticket.full
 
     def end(self, request_id: int) -> None:
         """A request has its outcome."""
