@@ -10,6 +10,7 @@ import pytest
 
 from remit.core.arguments import MAX_TEXT_BYTES
 from remit.core.governance import Suspension, SuspensionTarget
+from remit.errors import UsageError
 from remit.runtime.abi import HandOff, ToolResultEnvelope
 from remit.runtime.call_form import MAX_NAME, flaw_of_call, kept_name
 from tests.faults.between import Between, between
@@ -63,6 +64,11 @@ def test_of_a_refused_name_only_so_much_is_kept_as_any_database_holds(text: obje
     assert kept_name(text) == kept
 
 
+@pytest.fixture
+def at(tmp_path: Path) -> Between:
+    return between(tmp_path)
+
+
 def answers(at: Between, *calls: dict[str, Any]) -> list[ToolResultEnvelope | HandOff]:
     """What calls of one run come to."""
 
@@ -72,6 +78,21 @@ def answers(at: Between, *calls: dict[str, Any]) -> list[ToolResultEnvelope | Ha
             return [await run.call(**usual | each) for each in calls]
 
     return asyncio.run(work())
+
+
+@pytest.mark.parametrize("text", ["", LONG, "\ud800", "a\0b", 5])
+@pytest.mark.parametrize("what", ["principal", "thread_id"])
+def test_a_run_is_started_for_nobody_without_a_name(what: str, text: Any, at: Between) -> None:
+    async def work() -> None:
+        async with at.opened():
+            assert at.runtime is not None
+            named: dict[str, Any] = {what: text}
+            async with at.runtime.run("ops", **named):
+                pass
+
+    with pytest.raises(UsageError) as caught:
+        asyncio.run(work())
+    assert (caught.value.code, len(at.events("run_started"))) == ("caller-invalid", 1)
 
 
 def reasons(at: Between) -> list[tuple[Any, Any]]:

@@ -169,6 +169,11 @@ CODES: Mapping[str, Explanation] = {
         "A model calls by name alone, so one name must never mean two tools.",
         "give the tool another alias, or unbind the other one.",
     ),
+    "caller-invalid": Explanation(
+        "A run was started for a principal or a thread whose name cannot be recorded.",
+        "An empty name is not the assistant itself: permissions and approvals hang on who calls. It has 1 to 256 characters.",
+        "name who calls, or leave it out where the assistant calls for itself.",
+    ),
     "no-waiting-call": Explanation(
         "An output was posted for a call that does not wait for one.",
         "Only calls that were handed to the consumer wait, and each takes one output.",

@@ -24,8 +24,10 @@ from remit.core.remote_ports import (
     RemoteResult,
     ServerConnection,
 )
+from remit.errors import UsageError
 from remit.runtime.abi import Principal, ToolResultEnvelope
 from remit.runtime.arguments_model import ArgumentChecks, SchemaCompiler
+from remit.runtime.call_form import flaw_of_name
 from remit.runtime.carriage import Carriage
 from remit.runtime.case import Case, RunIdentity
 from remit.runtime.governed import Governance
@@ -101,8 +103,8 @@ class GovernedRuntime:
         """A run of an assistant, in progress from here to the end of the block.
 
         `principal` is who calls (the assistant itself where none is given), `permissions` narrow what the assistant holds.
-        Raises UsageError for an unknown assistant, StoreError. The run ends `completed`, `failed` where the block raises,
-        `cancelled` where it is cancelled; one that waits for its consumer stays in `requires_action`.
+        Raises UsageError for an unknown assistant and for a caller without a name that can be recorded, StoreError. The run
+        ends `completed`, `failed` where the block raises, `cancelled` where it is cancelled; one that waits for its consumer stays in `requires_action`.
         """
         run = await self._started(assistant, principal, permissions, thread_id)
         try:
@@ -129,12 +131,14 @@ class GovernedRuntime:
         self, assistant: str, principal: str | None, permissions: Iterable[str] | None, thread_id: str | None
     ) -> Run:
         ports = self._ports
+        _require_named(principal, thread_id)
         held = await self._grants.newest(assistant)
         registry = ExecutorRegistry(folded_reserved(ports.reserved_names))
         for tool in held.grants.tools:
             registry.bind(McpToolExecutor(tool, self._connection_of, self._known_of, ports.diff), durable=True)
         caller = Principal(
-            principal or f"assistant:{assistant}", None if permissions is None else frozenset(permissions)
+            f"assistant:{assistant}" if principal is None else principal,
+            None if permissions is None else frozenset(permissions),
         )
         identity = RunIdentity(
             run_id=ports.new_id(),
@@ -172,3 +176,11 @@ class GovernedRuntime:
 
     def _known_of(self, tool: GrantedTool) -> RemoteContract | None:
         return self._ports.connections.known(tool.server)
+
+
+def _require_named(principal: str | None, thread_id: str | None) -> None:
+    """Refuse a caller that has no name: it would be taken for the assistant itself, which may hold more."""
+    for what, text in {"principal": principal, "thread id": thread_id}.items():
+        flaw = None if text is None else flaw_of_name(what, text)
+        if flaw is not None:
+            raise UsageError(flaw, code="caller-invalid", place="run", hint="name who calls, or leave it out: None")
