@@ -4,7 +4,6 @@ The only module that knows which implementation stands behind which port, and th
 id. Decides nothing else; imports what it composes only when it is asked for it, so that a command pays for what it uses.
 """
 
-import asyncio
 import getpass
 import os
 import socket
@@ -287,6 +286,8 @@ class Runtime:
 
 
 async def _opened(config: FileSet, base_dir: Path, host: Host) -> "GovernedRuntime":
+    import asyncio
+
     from remit.runtime.runtime import GovernedRuntime, RuntimePorts
     from remit.runtime.telemetry import spans_of_host
     from remit.store.journal import open_journal

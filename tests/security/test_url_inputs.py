@@ -21,6 +21,7 @@ from tests.servers.http_server import HttpServer, Raw
 from tests.upstream.support import KeptEvents, client_for, listing_of
 
 SECRET = "dummy-secret-value"
+REQUEST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 FILE = """\
 version: 1
 mcp:
@@ -87,7 +88,7 @@ def asked(url: str, resolver: Answers, times: int = 1) -> list[dict[str, Any]]:
     async def main() -> list[dict[str, Any]]:
         async with http_for(url, resolver) as http:
             return [
-                (await http.post(url, json={"jsonrpc": "2.0", "id": 1}, headers={"connection": "close"})).json()
+                (await http.post(url, json=REQUEST, headers={"connection": "close"})).json()
                 for _ in range(times)
             ]
 
