@@ -95,6 +95,27 @@ def test_a_run_is_started_for_nobody_without_a_name(what: str, text: Any, at: Be
     assert (caught.value.code, len(at.events("run_started"))) == ("caller-invalid", 1)
 
 
+@pytest.mark.parametrize("what", ["call", "cancel"])
+def test_a_run_is_of_no_use_in_another_event_loop_and_nothing_goes_out_there(what: str, at: Between) -> None:
+    async def work() -> tuple[UsageError, ToolResultEnvelope | HandOff]:
+        async with at.opened() as run:
+
+            async def elsewhere() -> None:
+                await (run.call("bank__pay", '{"n": 1}') if what == "call" else run.cancel())
+
+            def of_its_own() -> None:
+                asyncio.run(asyncio.wait_for(elsewhere(), 3))
+
+            with pytest.raises(UsageError) as caught:
+                await asyncio.to_thread(of_its_own)
+            assert at.sent == []
+            return caught.value, await run.call("bank__pay", '{"n": 1}')
+
+    error, result = asyncio.run(work())
+    assert isinstance(result, ToolResultEnvelope)
+    assert (error.code, result.content) == ("other-event-loop", "ok")
+
+
 def reasons(at: Between) -> list[tuple[Any, Any]]:
     return [(each["error.type"], each["remit.reason"]) for each in at.events("call_denied")]
 

@@ -179,6 +179,11 @@ CODES: Mapping[str, Explanation] = {
         "Only calls that were handed to the consumer wait, and each takes one output.",
         "`remit runs show` lists the calls of a run with their states.",
     ),
+    "other-event-loop": Explanation(
+        "A run was used from another event loop than the one that it was started in.",
+        "Connections and deadlines live in one loop: a call from another one would go out, and its answer would never arrive.",
+        "open a runtime in each event loop that makes calls, or hand the call over with asyncio.run_coroutine_threadsafe.",
+    ),
     "unknown-assistant": Explanation(
         "There is no assistant of that name.",
         "An unknown name is refused instead of being given something else's tools.",

@@ -56,6 +56,7 @@ class Run:
         self._registry = registry
         self._grants = governance.grants
         self._parts = parts
+        self._loop = asyncio.get_running_loop()
         self._executor = GovernedExecutor(identity, registry, governance)
         self._router = Router(registry, self._executor)
 
@@ -108,8 +109,10 @@ class Run:
     ) -> ToolResultEnvelope | HandOff:
         """Call a tool by the name the model knows; `arguments` are best given as the JSON text that the model wrote.
 
-        A name that is not bound comes back as HandOff, and the run waits for `submit_output`. Every failure is a result.
+        A name that is not bound comes back as HandOff, and the run waits for `submit_output`. Every failure is a result;
+        raises UsageError only in another event loop than the run's, where no answer could arrive.
         """
+        self._require_own_loop()
         flaw = flaw_of_call(
             name=name, tool_call_id=tool_call_id, idempotency_key=idempotency_key, timeout_seconds=timeout_seconds
         )
@@ -123,6 +126,15 @@ class Run:
         if isinstance(routed, HandOff):
             return await self._hand_off(routed)
         return await routed.execute(envelope, on_progress)
+
+    def _require_own_loop(self) -> None:
+        if asyncio.get_running_loop() is not self._loop:
+            raise UsageError(
+                "this run belongs to another event loop; nothing was sent",
+                code="other-event-loop",
+                place=f"run {self.run_id}",
+                hint="open a runtime in each event loop that makes calls, or hand the call to the loop of this one",
+            )
 
     def _envelope(
         self,
@@ -188,7 +200,11 @@ class Run:
         return states[self.run_id]
 
     async def cancel(self) -> RunState:
-        """Cancel the run and the calls that are under way, here and on their servers. Gives the state it then has."""
+        """Cancel the run and the calls that are under way, here and on their servers. Gives the state it then has.
+
+        Raises UsageError in another event loop than the run's, StoreError.
+        """
+        self._require_own_loop()
         state = await self.move(RunState.CANCELLED)
         if state is RunState.CANCELLED:
             self._parts.watch.cancelled(self.run_id)

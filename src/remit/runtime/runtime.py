@@ -104,7 +104,8 @@ class GovernedRuntime:
 
         `principal` is who calls (the assistant itself where none is given), `permissions` narrow what the assistant holds.
         Raises UsageError for an unknown assistant and for a caller without a name that can be recorded, StoreError. The run
-        ends `completed`, `failed` where the block raises, `cancelled` where it is cancelled; one that waits for its consumer stays in `requires_action`.
+        ends `completed`, `failed` where the block raises, `cancelled` where it is cancelled; one that waits for its consumer
+        stays in `requires_action`.
         """
         run = await self._started(assistant, principal, permissions, thread_id)
         try:
