@@ -168,6 +168,13 @@ def test_what_a_server_says_beside_a_call_whose_values_are_not_kept_leaves_no_wo
     assert WORDS in recorded_of(tmp_path / "options", how, True)
 
 
+def test_a_question_beside_such_a_call_and_its_answer_are_still_seen_to_belong_together(tmp_path: Path):
+    events = json.loads(recorded_of(tmp_path / "options", "a question", False))
+    asked = next(event for event in events if event.get("method") == "sampling/createMessage")
+    answered = [event for event in events if event.get("id") == asked["id"] and "error" in event]
+    assert (asked["id"].startswith("sha256:"), len(answered)) == (True, 1)
+
+
 def test_what_belongs_to_no_call_leaves_no_words_either_once_a_connection_had_values_that_are_not_kept(tmp_path: Path):
     assert WORDS not in recorded_of(tmp_path / "options", "a log message", False, True)
 

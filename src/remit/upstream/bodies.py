@@ -35,6 +35,9 @@ _METHODS = frozenset(
 )
 """What a server says or asks of its own accord."""
 
+_WORD = 16
+"""Hexadecimal digits that stand for an id or a method."""
+
 _FINITE = json.JSONEncoder(allow_nan=False)
 
 _READABLE = {
@@ -83,7 +86,8 @@ def digested(body: JsonObject, *, belongs: bool = True) -> JsonObject:
     """
     left = {key: digest_of(value, _READABLE[key]) if key in _READABLE else value for key, value in body.items()}
     if not belongs:
-        return left | {key: digest_of(body[key]) for key in ("id", "method") if not _is_known(body.get(key))}
+        # One word for each, so that a question and its answer are still seen to belong together.
+        return left | {key: _word(str(body[key])) for key in ("id", "method") if not _is_known(body.get(key))}
     params = body.get("params")
     if body.get("method") == "tools/call" and isinstance(params, Mapping):
         # The name of the tool, which we sent.
@@ -93,6 +97,10 @@ def digested(body: JsonObject, *, belongs: bool = True) -> JsonObject:
 
 def _is_known(value: Json) -> bool:
     return value is None or isinstance(value, int) or value in _METHODS
+
+
+def _word(text: str) -> str:
+    return f"sha256:{sha256_hex(text)[:_WORD]}"
 
 
 def digest_of(value: Json, readable: tuple[str, ...] = ()) -> JsonObject:
