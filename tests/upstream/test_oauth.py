@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from remit.core.desired import ClientCredentialsAuth, PrivateKeyJwtAuth
-from remit.core.identity import Transport
+from remit.core.identity import HttpEndpoint, Transport
 from remit.core.live import Unreachable, UnreachableReason
 from remit.upstream.oauth import token_source_for
 from remit.upstream.redaction import Redactor
@@ -37,6 +37,15 @@ def test_a_token_is_fetched_once_before_the_requests_and_masked_in_every_event()
     assert fetched[0].headers["authorization"] == "Basic " + b64encode(f"remit:{SECRET}".encode()).decode()
     assert it.seen[0] is fetched[0]
     assert "dummy-access-token" not in sink.text()
+
+
+def test_a_token_is_fetched_for_a_server_of_legacy_sse_too():
+    with HttpServer(era="legacy", token=token("dummy-access-token", expires_in=600)) as it:
+        endpoint = HttpEndpoint(it.url.replace("/mcp", "/sse"), Transport.SSE)
+        listed = asyncio.run(listing_of(endpoint, auth=credentials(it), environ={"IT": SECRET}))
+        sent = {seen.headers.get("authorization") for seen in it.seen if seen.path != "/token"}
+    assert names(listed) == ["echo"]
+    assert sent == {"Bearer dummy-access-token"}
 
 
 def test_a_refused_client_is_reported_as_auth_without_its_secret():

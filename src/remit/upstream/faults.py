@@ -20,7 +20,7 @@ class Fault(UpstreamError):
     """An MCP server could not be reached, listed or called.
 
     `reason` is what a listing reports. `code` says more where a caller must tell cases apart: `server_gone`,
-    `session_lost`, `rpc_error` (with `rpc_code` and the server's own text in `said`), `queue_full`, `circuit_open`,
+    `session_lost`, `redirected`, `rpc_error` (with `rpc_code` and the server's own text in `said`), `queue_full`, `circuit_open`,
     `closed`; otherwise it equals the reason. `refused` is whether the request is known not to have been carried out,
     although it was on its way: nobody took it, or whoever did said no before anything else.
     """

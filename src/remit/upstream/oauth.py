@@ -19,6 +19,7 @@ import httpx2
 import jwt
 
 from remit.core.desired import BearerAuth, ClientCredentialsAuth, PrivateKeyJwtAuth
+from remit.core.identity import Transport
 from remit.core.live import UnreachableReason
 from remit.upstream.faults import Fault
 from remit.upstream.http_transport import open_http
@@ -47,7 +48,8 @@ class TokenSource:
     ):
         self._endpoint = ResolvedHttp(
             url=auth.token_url,
-            transport=endpoint.transport,
+            # Whatever the server speaks: of what is posted to legacy SSE the answer is not read, as it comes on the stream.
+            transport=Transport.STREAMABLE_HTTP,
             headers={},
             auth=None,
             tls=endpoint.tls,
