@@ -16,6 +16,7 @@ from pathlib import Path
 from remit.app import Host
 from remit.core.approvals import ApprovalState
 from remit.core.audit_review import body_of
+from remit.core.call_ports import GrantSource
 from remit.core.calls import FailureCode
 from remit.core.canonical import Json, JsonObject
 from remit.core.definition import Definition
@@ -36,7 +37,7 @@ from tests.faults.live import runtime_over
 from tests.faults.world import Here, new_id
 from tests.states import NOW, OWNER, assistant, definition, desired, listed, select, server
 
-__all__ = ["LOST", "READ", "Between", "between"]
+__all__ = ["LOST", "OK", "READ", "Between", "between"]
 
 SECONDS = 20
 READ = EnvelopePatch(surface=Surface.LOCKED, side_effecting=False)
@@ -54,14 +55,16 @@ class Between:
 
     here: Here
     envelope: EnvelopePatch = READ
-    lost: RemoteFault = LOST
+    lost: RemoteAnswer = LOST
     now: datetime = NOW
     live: Definition | None = APPROVED
     down: bool = False
     sent: list[RemoteCall] = field(default_factory=list[RemoteCall])
-    then: "Callable[[Between], None]" = lambda _: None
+    then: "Callable[[Between], None] | None" = None
     looked: "Callable[[Between], None]" = lambda _: None
     waits_for: asyncio.Event | None = None
+    limit: float = 30
+    grants: GrantSource | None = None
     runtime: GovernedRuntime | None = None
     run: Run | None = None
 
@@ -71,11 +74,12 @@ class Between:
         *,
         endpoint: Endpoint | None = None,
         enabled: bool = True,
-        seconds: float = 30,
+        seconds: float | None = None,
         permissions: tuple[str, ...] = ("paying",),
         tools: tuple[str, ...] = ("pay",),
     ) -> None:
         """Apply the file with these changes; what the server lists by now is accepted."""
+        seconds = self.limit if seconds is None else seconds
         limits = Connection(timeout_seconds=seconds, call_timeout_seconds=seconds)
         at = server("bank", endpoint, enabled=enabled, connection=limits, envelope=envelope or self.envelope)
         people = assistant("ops", select("bank", *tools), permissions=permissions)
@@ -92,7 +96,8 @@ class Between:
         self.sent.append(call)
         if len(self.sent) > 1:
             return OK
-        await asyncio.to_thread(self.then, self)
+        if self.then is not None:
+            await asyncio.to_thread(self.then, self)
         if self.waits_for is not None:
             await self.waits_for.wait()
         return self.lost
@@ -103,7 +108,7 @@ class Between:
         host = Host(environ={}, python="", clock=lambda: self.now, new_id=new_id)
         journal = open_journal(location, writer="runtime", new_id=new_id, clock=host.clock)
         connections = connections or FakeConnections(self.listing, self.carry)
-        self.runtime = runtime_over(location, journal, connections, host=host, owner=OWNER, poll=60)
+        self.runtime = runtime_over(location, journal, connections, host=host, owner=OWNER, poll=60, grants=self.grants)
         try:
             async with asyncio.timeout(SECONDS), self.runtime.run("ops") as run:
                 self.run = run

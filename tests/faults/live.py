@@ -16,6 +16,7 @@ from typing import Any, cast
 import remit
 from remit.app import Host, difference, host_of
 from remit.core.audit import AuditEvent, AuditKind, verify
+from remit.core.call_ports import GrantSource
 from remit.core.governance import RunRow
 from remit.core.remote_ports import Connections
 from remit.runtime.abi import HandOff, ToolResultEnvelope
@@ -101,6 +102,7 @@ def runtime_over(
     owner: str,
     poll: float = 1.0,
     keeps: timedelta | None = None,
+    grants: GrantSource | None = None,
 ) -> GovernedRuntime:
     """The governed runtime as app.py composes it, over these connections. For one event loop.
 
@@ -114,7 +116,7 @@ def runtime_over(
     return GovernedRuntime(
         RuntimePorts(
             owner=owner,
-            grants=governance,
+            grants=grants or governance,
             ledger=journal.ledger,
             journal=journal,
             connections=connections,

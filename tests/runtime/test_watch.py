@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -21,7 +22,7 @@ def test_a_look_that_fails_is_not_the_last_one(trouble: Exception) -> None:
         return dict.fromkeys(run_ids, RunState.CANCELLED)
 
     async def main() -> bool:
-        watch = RunWatch(states, poll_seconds=0.01)
+        watch = RunWatch(states, threads, poll_seconds=0.01)
         with watch.watching("run") as watched, pytest.raises(asyncio.CancelledError):
             async with asyncio.timeout(5):
                 await asyncio.get_running_loop().create_future()
@@ -29,5 +30,6 @@ def test_a_look_that_fails_is_not_the_last_one(trouble: Exception) -> None:
         await watch.close()
         return by_run
 
-    assert asyncio.run(main())
+    with ThreadPoolExecutor(1) as threads:
+        assert asyncio.run(main())
     assert looks == []

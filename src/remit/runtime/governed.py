@@ -139,7 +139,12 @@ class GovernedExecutor:
     ) -> ToolResultEnvelope:
         arguments = Arguments.of(call.arguments)
         for _ in range(_DECISIONS):
-            case = await self._case(executor, call, arguments, started)
+            try:
+                case = await self._case(executor, call, arguments, started)
+            except TimeoutError:
+                seconds = call_seconds(executor.tool, call)
+                late = f"what is granted could not be read within {seconds:g} s, the limit of the whole call"
+                return await self._unrouted(call, FailureCode.TIMEOUT_ABSOLUTE, late)
             result = await self._settled(executor, case, started, on_progress)
             if result is not None:
                 return result
@@ -151,7 +156,8 @@ class GovernedExecutor:
     async def _case(
         self, executor: McpToolExecutor, call: ToolCallEnvelope, arguments: Arguments, started: float
     ) -> Case:
-        grants = await self._with.grants.of(self._run.assistant)
+        held = self._with.grants.held(self._run.assistant)
+        grants = held or await self._with.grants.of(self._run.assistant, _left(executor, call, started))
 
         def facts() -> CallFacts:
             action_id, at, tool = self._with.new_id(), self._with.clock(), grants.tool(executor.tool) or executor.tool
@@ -161,7 +167,7 @@ class GovernedExecutor:
             try:
                 if (granted := grants.tool(executor.tool)) is None or executor.known(granted) is None:
                     # The first look at a server opens a connection or starts a program: not for what is suspended by now.
-                    grants = await self._with.grants.newest(self._run.assistant)
+                    grants = await self._with.grants.newest(self._run.assistant, _left(executor, call, started))
                 decision, session = await self._gate(executor, call, arguments, grants, started)
             except asyncio.CancelledError:
                 if not watched.only_by_run():
@@ -242,6 +248,8 @@ class GovernedExecutor:
                 allowed = fresh if isinstance(fresh, NotAgain) else await self._let_out(fresh)
                 if allowed is not None:
                     return allowed
+        except TimeoutError:
+            return NotAgain("the time of the call was over before it could be decided anew")
         except UsageError as error:
             return NotAgain(error.message, FailureCode.UNKNOWN_TOOL)
         except RemitError as error:
@@ -262,7 +270,7 @@ class GovernedExecutor:
                 return NotAgain(why)
 
     async def _decided_again(self, executor: McpToolExecutor, case: Case, started: float) -> Case | NotAgain:
-        grants = await self._with.grants.newest(self._run.assistant)
+        grants = await self._with.grants.newest(self._run.assistant, _left(executor, case.call, started))
         tool = grants.tool(executor.tool)
         if tool is None:
             return NotAgain("this tool is no longer attached to the assistant", FailureCode.UNKNOWN_TOOL)
@@ -354,6 +362,11 @@ class GovernedExecutor:
 
     def _fact(self, kind: AuditKind, call: ToolCallEnvelope, body: JsonObject) -> AuditFact:
         return AuditFact(kind=kind, at=self._with.clock(), actor=call.principal.name, trace_id=call.trace_id, body=body)
+
+
+def _left(executor: McpToolExecutor, call: ToolCallEnvelope, started: float) -> float:
+    """What is left of the limit of a call, by what was granted when its run began: the newer limit is yet to be read."""
+    return max(0.0, started + call_seconds(executor.tool, call) - time.monotonic())
 
 
 def _given_up(facts: CallFacts) -> CallRefusal:

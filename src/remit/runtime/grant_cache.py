@@ -6,6 +6,7 @@ answers `GrantsMoved` where an apply, a suspension or a resume came in between. 
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from functools import lru_cache
 
 from remit.core.call_ports import GrantedTool, Grants, GrantSource, Stamp
@@ -48,14 +49,18 @@ def _key(tool: GrantedTool) -> tuple[str, str]:
 
 
 class GrantCache:
-    """The grants of one owner's assistants. Implements core.ports.CacheInvalidation. For one event loop."""
+    """The grants of one owner's assistants. Implements core.ports.CacheInvalidation. For one event loop.
 
-    def __init__(self, source: GrantSource, owner: str):
+    They are read in `threads`: those of the event loop may all be busy with what is the program's own.
+    """
+
+    def __init__(self, source: GrantSource, owner: str, threads: Executor):
         self._source = source
         self._owner = owner
+        self._threads = threads
         self._grants: dict[str, HeldGrants] = {}
-        self._loading: dict[str, asyncio.Task[Grants | None]] = {}
-        self._asking: dict[str, asyncio.Task[Stamp | None]] = {}
+        self._loading: dict[str, asyncio.Future[Grants | None]] = {}
+        self._asking: dict[str, asyncio.Future[Stamp | None]] = {}
 
     def assistants_changed(self, owner: str, assistants: Sequence[str]) -> None:
         """Forget what is cached about these assistants."""
@@ -67,12 +72,17 @@ class GrantCache:
         if self._grants.get(held.grants.assistant) is held:
             del self._grants[held.grants.assistant]
 
-    async def newest(self, assistant: str) -> HeldGrants:
+    def held(self, assistant: str) -> HeldGrants | None:
+        """The grants of an assistant as they were read last, where nothing has to be waited for."""
+        return self._grants.get(assistant)
+
+    async def newest(self, assistant: str, timeout: float | None = None) -> HeldGrants:
         """The grants as they are recorded now: what a run is composed from and a listing shows. Raises as `of`."""
-        held = self._grants.get(assistant)
-        if held is not None and await self._stamp(assistant) != held.stamp:
-            self.moved(held)
-        return await self.of(assistant)
+        async with asyncio.timeout(timeout):
+            held = self._grants.get(assistant)
+            if held is not None and await self._stamp(assistant) != held.stamp:
+                self.moved(held)
+            return await self.of(assistant)
 
     async def _stamp(self, assistant: str) -> Stamp | None:
         # One question for all who came before it began: a start with a hundred calls is no hundred connections to the
@@ -82,23 +92,29 @@ class GrantCache:
             await asyncio.wait({under_way})
         asking = self._asking.get(assistant)
         if asking is None:
-            asking = asyncio.create_task(asyncio.to_thread(self._source.stamp, self._owner, assistant))
+            loop = asyncio.get_running_loop()
+            asking = loop.run_in_executor(self._threads, self._source.stamp, self._owner, assistant)
             self._asking[assistant] = asking
             asking.add_done_callback(lambda _: self._asking.pop(assistant, None))
         return await asyncio.shield(asking)
 
-    async def of(self, assistant: str) -> HeldGrants:
-        """The grants of an assistant as they were read last. Raises UsageError for an unknown one (fail closed), StoreError."""
+    async def of(self, assistant: str, timeout: float | None = None) -> HeldGrants:
+        """The grants of an assistant as they were read last.
+
+        Raises UsageError for an unknown one (fail closed), StoreError, TimeoutError after `timeout` seconds.
+        """
         cached = self._grants.get(assistant)
         if cached is not None:
             return cached
         loading = self._loading.get(assistant)
         if loading is None:
-            loading = asyncio.create_task(asyncio.to_thread(self._source.grants, self._owner, assistant))
+            loop = asyncio.get_running_loop()
+            loading = loop.run_in_executor(self._threads, self._source.grants, self._owner, assistant)
             self._loading[assistant] = loading
             loading.add_done_callback(lambda _: self._loading.pop(assistant, None))
         # A caller that is cancelled does not take the reading away from the others.
-        grants = await asyncio.shield(loading)
+        async with asyncio.timeout(timeout):
+            grants = await asyncio.shield(loading)
         if grants is None:
             raise UsageError(
                 f"there is no assistant {assistant!r}",

@@ -6,6 +6,7 @@ ends `completed`, `failed` or `cancelled` with the block that used it. Everythin
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -42,6 +43,9 @@ from remit.runtime.watch import POLL_SECONDS, RunWatch
 
 __all__ = ["GovernedRuntime", "RuntimePorts"]
 
+_THREADS = 4
+"""Threads that read grants and states of runs, beside those of the program."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuntimePorts:
@@ -71,9 +75,10 @@ class GovernedRuntime:
 
     def __init__(self, ports: RuntimePorts):
         self._ports = ports
-        self._watch = RunWatch(ports.ledger.run_states, poll_seconds=ports.poll_seconds)
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="remit-runtime")
+        self._watch = RunWatch(ports.ledger.run_states, self._threads, poll_seconds=ports.poll_seconds)
         self._upkeep = None if ports.sweep is None else Upkeep(ports.sweep, every_seconds=ports.upkeep_seconds)
-        self._grants = GrantCache(ports.grants, ports.owner)
+        self._grants = GrantCache(ports.grants, ports.owner, self._threads)
         self._governance = Governance(
             grants=self._grants,
             journal=ports.journal,
@@ -127,6 +132,7 @@ class GovernedRuntime:
         if self._upkeep is not None:
             await self._upkeep.close()
         await asyncio.to_thread(self._ports.journal.close)
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def _started(
         self, assistant: str, principal: str | None, permissions: Iterable[str] | None, thread_id: str | None

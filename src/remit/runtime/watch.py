@@ -6,6 +6,7 @@ that carries its call. The run's recorded state is the authority; a server never
 
 import asyncio
 from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
@@ -31,12 +32,17 @@ class Watched:
 
 
 class RunWatch:
-    """Polls while anything is under way, and not otherwise. `states` reads the database; it runs off the event loop."""
+    """Polls while anything is under way, and not otherwise. `states` reads the database; it runs in `threads`."""
 
     def __init__(
-        self, states: Callable[[Sequence[str]], Mapping[str, RunState]], *, poll_seconds: float = POLL_SECONDS
+        self,
+        states: Callable[[Sequence[str]], Mapping[str, RunState]],
+        threads: Executor,
+        *,
+        poll_seconds: float = POLL_SECONDS,
     ):
         self._states = states
+        self._threads = threads
         self._poll_seconds = poll_seconds
         self._watched: set[Watched] = set()
         self._poller: asyncio.Task[None] | None = None
@@ -77,7 +83,7 @@ class RunWatch:
             states: Mapping[str, RunState] = {}
             # A database that is down, or no thread to be had, says nothing about a run; the next poll asks again.
             with suppress(Exception):
-                states = await asyncio.to_thread(self._states, runs)
+                states = await asyncio.get_running_loop().run_in_executor(self._threads, self._states, runs)
             for run_id, state in states.items():
                 if state is RunState.CANCELLED:
                     self.cancelled(run_id)
