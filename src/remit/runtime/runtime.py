@@ -43,8 +43,8 @@ from remit.runtime.watch import POLL_SECONDS, RunWatch
 
 __all__ = ["GovernedRuntime", "RuntimePorts"]
 
-_THREADS = 4
-"""Threads that read grants and states of runs, beside those of the program."""
+_THREADS = 1
+"""Threads that read grants and states of runs, beside those of the program: each is 64 MB of address space for its heap."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
