@@ -12,6 +12,7 @@ import remit
 from remit.core.calls import RunState
 from remit.errors import NoDatabase, UsageError
 from remit.runtime.abi import HandOff, ToolResultEnvelope
+from remit.runtime.call_form import MAX_OUTPUT_BYTES
 from remit.runtime.run import Run
 from remit.runtime.runtime import GovernedRuntime
 from tests.cli.workspace import Workspace, tool
@@ -113,6 +114,31 @@ def test_an_output_that_nobody_waits_for_is_refused(tmp_path: Path) -> None:
         ran(work())
 
     assert refused.value.code == "no-waiting-call"
+
+
+def test_an_output_that_cannot_be_kept_is_refused_and_its_call_waits_on(tmp_path: Path) -> None:
+    here = applied(tmp_path, "search")
+    outputs = ["x" * (MAX_OUTPUT_BYTES + 1), "half \ud800", cast("str", b"x")]
+
+    async def work() -> tuple[list[str], RunState]:
+        refused: list[str] = []
+        async with remit.Runtime.open(here.folder / "mcp.yaml") as runtime, runtime.run("ops") as run:
+            await run.call("get_weather", "{}", tool_call_id="call-1")
+            for output in outputs:
+                with pytest.raises(UsageError) as caught:
+                    await run.submit_output("call-1", output)
+                refused.append(f"{caught.value.code}: {caught.value.message}")
+            await run.submit_output("call-1", "x" * MAX_OUTPUT_BYTES)
+            return refused, await run.state()
+
+    assert ran(work()) == (
+        [
+            "output-invalid: the output has 4,194,305 bytes, more than 4,194,304",
+            "output-invalid: the output holds half of a surrogate pair",
+            "output-invalid: the output must be a text, not bytes",
+        ],
+        RunState.IN_PROGRESS,
+    )
 
 
 async def names_of(run: Run) -> list[str]:

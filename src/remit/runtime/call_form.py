@@ -1,4 +1,4 @@
-"""What a caller gives beside the arguments: name, ids, key and limit of a call, and what of them may be kept.
+"""What a caller gives beside the arguments: name, ids, key and limit of a call, outputs, and what of them may be kept.
 
 Decides what is refused before anything is looked up, as each of these texts goes into rows that are kept for ever (security.md,
 inputs 45 to 52). Whether a name is a tool's is the registry's. Pure.
@@ -6,10 +6,13 @@ inputs 45 to 52). Whether a name is a tool's is the registry's. Pure.
 
 from remit.render.escape import well_formed
 
-__all__ = ["MAX_NAME", "flaw_of_call", "flaw_of_name", "kept_name"]
+__all__ = ["MAX_NAME", "MAX_OUTPUT_BYTES", "flaw_of_call", "flaw_of_name", "flaw_of_output", "kept_name"]
 
 MAX_NAME = 256
 """Characters of a tool's name, a tool_call_id, an idempotency key, a principal or a thread id."""
+
+MAX_OUTPUT_BYTES = 4 * 1024 * 1024
+"""Bytes, in UTF-8, of what a consumer posts as the output of its own tool."""
 
 
 def flaw_of_call(*, name: object, tool_call_id: object, idempotency_key: object, timeout_seconds: object) -> str | None:
@@ -33,6 +36,16 @@ def flaw_of_name(what: str, text: object) -> str | None:
     if "\0" in text:
         return f"the {what} holds a NUL character"
     return None if text.isascii() or well_formed(text) == text else f"the {what} holds half of a surrogate pair"
+
+
+def flaw_of_output(text: object) -> str | None:
+    """Why a text cannot be kept as the output of a consumer's tool."""
+    if not isinstance(text, str):
+        return f"the output must be a text, not {type(text).__name__[:MAX_NAME]}"
+    if well_formed(text) != text:
+        return "the output holds half of a surrogate pair"
+    size = len(text.encode("utf-8"))
+    return f"the output has {size:,} bytes, more than {MAX_OUTPUT_BYTES:,}" if size > MAX_OUTPUT_BYTES else None
 
 
 def _flaw_of_limit(seconds: object) -> str | None:

@@ -174,6 +174,11 @@ CODES: Mapping[str, Explanation] = {
         "An empty name is not the assistant itself: permissions and approvals hang on who calls. It has 1 to 256 characters.",
         "name who calls, or leave it out where the assistant calls for itself.",
     ),
+    "output-invalid": Explanation(
+        "An output that was posted for a call of the consumer cannot be kept.",
+        "It is recorded with its call, so it is a text of at most 4 MiB that UTF-8 can hold. The call goes on waiting.",
+        "post a shorter text, or one without halves of surrogate pairs.",
+    ),
     "no-waiting-call": Explanation(
         "An output was posted for a call that does not wait for one.",
         "Only calls that were handed to the consumer wait, and each takes one output.",

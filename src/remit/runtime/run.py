@@ -18,7 +18,7 @@ from remit.core.gatekeeper import ContractSame, Deny, decide
 from remit.core.remote_ports import OnProgress
 from remit.errors import RemitError, UsageError
 from remit.runtime.abi import HandOff, Principal, ToolCallEnvelope, ToolResultEnvelope, failure
-from remit.runtime.call_form import flaw_of_call, kept_name
+from remit.runtime.call_form import flaw_of_call, flaw_of_output, kept_name
 from remit.runtime.case import Arguments, RunIdentity, tool_facts, unbound_facts
 from remit.runtime.governed import Governance, GovernedExecutor
 from remit.runtime.grant_cache import HeldGrants
@@ -182,7 +182,15 @@ class Run:
         return hand_off if kept else failure(FailureCode.RUN_OVER, "the run is over; nothing is handed over")
 
     async def submit_output(self, tool_call_id: str, output: str, *, is_error: bool = False) -> None:
-        """Keep what the consumer's own tool gave. Raises UsageError where no call of this id waits for an output."""
+        """Keep what the consumer's own tool gave.
+
+        Raises UsageError for an output that cannot be kept, and where no call of this id waits for one.
+        """
+        flaw = flaw_of_output(output)
+        if flaw is not None:
+            raise UsageError(
+                flaw, code="output-invalid", place=f"run {self.run_id}", hint="shorten it; the call still waits"
+            )
         at = self._parts.clock()
         take = self._parts.ledger.take_output
         taken = await asyncio.to_thread(take, self.run_id, tool_call_id, output, is_error=is_error, at=at)
