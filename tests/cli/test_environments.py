@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -240,6 +241,18 @@ def test_a_workspace_changes_its_environment_when_that_is_said(two: Workspace):
     assert two.run("apply", "--change-env", "--auto-approve", **url).code == 0
     assert environment_of(two, "prod") == ""
     assert two.run("plan", "--env", "dev", **url).code == 3
+
+
+@pytest.mark.parametrize(("given", "after"), [(("--env", "dev"), "dev"), ((), "")], ids=["named", "none"])
+def test_the_command_that_the_refusal_names_changes_to_the_environment_that_was_planned(
+    two: Workspace, given: tuple[str, ...], after: str
+):
+    url = narrowed(two)
+    refused = two.run("plan", *given, "--format", "json", **url)
+    (hint,) = [each["hint"] for each in refused.document["problems"] if each["code"] == "environment-other"]
+    (command,) = re.findall("`remit (apply [^`]*)`", hint)
+    assert two.run(*command.split(), "--auto-approve", **url).code == 0
+    assert (environment_of(two, "prod"), two.run("plan", *given, **url).code) == (after, 0)
 
 
 def test_two_environments_of_one_database_are_two_workspaces(two: Workspace):

@@ -112,7 +112,8 @@ def test_the_way_out_of_another_environment_names_both() -> None:
     assert wrong.message == "the workspace is applied for environment prod, and this plan is made for environment dev"
     assert (extra.hint or "").startswith("leave out --env; ")
     # A watch shows this too, and has no such flag itself.
-    assert "run `remit apply --change-env` once" in (wrong.hint or "")
+    assert "run `remit apply --env dev --change-env` once" in (wrong.hint or "")
+    assert "run `remit apply --change-env` without --env once" in (forgotten.hint or "")
 
 
 @pytest.mark.parametrize(

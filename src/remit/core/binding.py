@@ -93,13 +93,17 @@ def judge_environment(record: WorkspaceRecord | None, environment: str | None, l
             ),
         )
     right = f"pass --env {record.environment}" if record.environment else "leave out --env"
+    # Without its --env the command would bind to no environment, and attach what no overlay lets in.
+    change = (
+        f"`remit apply --env {environment} --change-env`" if environment else "`remit apply --change-env` without --env"
+    )
     return (
         Diagnostic(
             code="environment-other",
             message=f"the workspace is applied {was}, and this plan is made {now}",
             address=address,
-            hint=f"{right}; another environment has a database or a `workspace:` of its own; run `remit apply --change-env` "
-            f"once if this one is to be applied {now} for good",
+            hint=f"{right}; another environment has a database or a `workspace:` of its own; run {change} once, "
+            f"with the same -f, if this one is to be applied {now} for good",
         ),
     )
 
