@@ -76,6 +76,15 @@ def test_another_source_is_refused_until_it_is_bound_anew(applied: Workspace):
     assert vetoes(applied) == (0, [])
 
 
+def test_the_next_step_of_a_saved_plan_takes_along_what_the_plan_was_allowed(applied: Workspace):
+    git(applied.folder, "remote", "set-url", "origin", "https://git.example.com/fork/ops.git")
+    applied.serve("issues", tool("find"), tool("close"))
+    applied.write(CONFIG.replace("[find]", "[find, close]"))
+    told = applied.run("plan", "--rebind", "--allow-older-commit", "--server", "issues", "--out", "p.json").err
+    assert told.endswith("next: remit apply p.json --rebind --allow-older-commit\n")
+    assert applied.run(*told.split("next: remit ")[1].split()).code == 0
+
+
 def test_a_copy_without_its_repository_is_another_source(applied: Workspace):
     (applied.folder / ".git").rename(applied.folder / "git.away")
     assert vetoes(applied) == (3, ["bound-elsewhere"])

@@ -255,6 +255,14 @@ def test_the_command_that_the_refusal_names_changes_to_the_environment_that_was_
     assert (environment_of(two, "prod"), two.run("plan", *given, **url).code) == (after, 0)
 
 
+def test_the_next_step_of_a_saved_plan_that_changes_the_environment_is_not_refused(two: Workspace):
+    url = narrowed(two)
+    told = two.run("plan", "--env", "dev", "--change-env", "--out", "p.json", **url).err
+    assert told.endswith("next: remit apply p.json --change-env --env dev\n")
+    assert two.run(*told.split("next: remit ")[1].split(), **url).code == 0
+    assert environment_of(two, "prod") == "dev"
+
+
 def test_two_environments_of_one_database_are_two_workspaces(two: Workspace):
     tools = "tools:\n      - server: issues\n        $new: true\n        include: [search]\n"
     own = f"assistants:\n  - {{name: ops, $delete: true}}\n  - name: ops-dev\n    $new: true\n    {tools}"

@@ -12,7 +12,7 @@ from remit.config.file_set import MAIN_FILE, FileSet
 if TYPE_CHECKING:
     from remit.cli.session import PlanFlags
 
-__all__ = ["file_flag", "flags_again"]
+__all__ = ["file_flag", "flags_again", "leave_again"]
 
 
 def file_flag(config: FileSet) -> str:
@@ -31,6 +31,13 @@ def flags_again(flags: "PlanFlags", accept: tuple[str, ...]) -> Iterator[str]:
         ("--allow-missing-file", sorted(flags.allow_missing)),
     ):
         yield from (f" {flag} {shlex.quote(value)}" for value in values)
+    yield from leave_again(flags)
+    if flags.allow_detach is not None:
+        yield f" --allow-detach {flags.allow_detach}"
+
+
+def leave_again(flags: "PlanFlags") -> Iterator[str]:
+    """The flags that a saved plan needs as well, each behind a space: where and when it is applied is judged anew."""
     yield from (
         f" {flag}"
         for flag, given in (
@@ -40,5 +47,3 @@ def flags_again(flags: "PlanFlags", accept: tuple[str, ...]) -> Iterator[str]:
         )
         if given
     )
-    if flags.allow_detach is not None:
-        yield f" --allow-detach {flags.allow_detach}"

@@ -7,7 +7,7 @@ import click
 
 from remit.app import host_of
 from remit.cli.links import refuse_links_in_pipelines
-from remit.cli.next_steps import file_flag, flags_again
+from remit.cli.next_steps import file_flag, flags_again, leave_again
 from remit.cli.options import format_choice, plan_options
 from remit.cli.outcomes import forget_summary, plan_outcome, show, write_summary
 from remit.cli.session import PlanFlags, open_session
@@ -95,7 +95,7 @@ def command(
     outcome = plan_outcome(document)
     show(outcome, form, session.host.environ, session.terminal)
     if form == "text" and not (offline or untrusted) and report.plan.has_changes and not report.plan.vetoes:
-        what = f" {shlex.quote(str(out))}" if saved else "".join(flags_again(flags, accept))
-        session.terminal.note(f"next: remit apply{what}{file_flag(config)}")
+        again = [f" {shlex.quote(str(out))}", *leave_again(flags)] if saved else flags_again(flags, accept)
+        session.terminal.note(f"next: remit apply{''.join(again)}{file_flag(config)}")
     write_summary(summary, outcome.summary)
     raise click.exceptions.Exit(plan_exit(report.plan, detailed=detailed_exitcode, untrusted=untrusted))
