@@ -1,5 +1,6 @@
 """Planning does work in proportion to what it plans. Counted in steps of the interpreter, which no machine's load changes."""
 
+import difflib
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -11,12 +12,15 @@ from typing import Any
 import pytest
 
 from remit.core import planner
-from remit.core.desired import Desired
+from remit.core.desired import Desired, Removal
+from remit.core.diagnostics import Source
 from remit.core.live import Live
 from remit.core.model import apply_operations
+from remit.core.near_subjects import MOST_COMPARISONS, near_subjects
 from remit.core.operations import OpName
 from remit.core.plan import Plan
 from remit.core.recorded import Recorded
+from remit.core.subjects import ToolSubject
 from tests.states import OWNER, WORKSPACE, assistant, definition, desired, listed, plan, select, server
 
 TIMES = 4
@@ -118,6 +122,32 @@ def test_four_times_the_tools_take_about_four_times_the_steps(
     assert len([each for each in planned if each.op is op]) == (0 if op is None else tools)
     assert outcome.unchanged == (tools if op is None else 0)
     assert many <= AT_MOST * few, f"{many / few:.1f} times"
+
+
+def removing_as_well(entries: int, tools: int) -> tuple[Plan, int]:
+    """A plan that detaches so many tools, with so many entries that are done; the steps are those of comparing names."""
+    want, names = wanted(1, tools)
+    done = (ToolSubject("s0", f"tol{number}") for number in range(entries))
+    removed = tuple(Removal(subject=each, source=Source("mcp.yaml", 5, 5), keep=False) for each in done)
+    emptied = replace(want, assistants=tuple(replace(each, selections=()) for each in want.assistants), removed=removed)
+    known = applied(want, live_of(1, names))
+    steps = Steps(difflib.__file__)
+    with steps.counting():
+        outcome = plan(emptied, known, live_of(1, names))
+    return outcome, steps.count
+
+
+def test_many_entries_that_are_done_are_not_compared_with_many_tools_that_go() -> None:
+    (few, some), (many, none) = removing_as_well(2, 5), removing_as_well(110, 100)
+    hints = [[each.hint is None for each in made.problems if each.code == "removed-done"] for made in (few, many)]
+    assert (hints, some > 0, none) == ([[False] * 2, [True] * 110], True, 0)
+
+
+def test_the_most_names_are_compared_and_not_one_more() -> None:
+    gone = [ToolSubject("s", f"tool{number}") for number in range(MOST_COMPARISONS + 1)]
+    meant = ToolSubject("s", "tol1")
+    assert near_subjects([meant], gone[:-1]) == {meant: "did you mean tool.s/tool1, which goes with this plan?"}
+    assert near_subjects([meant], gone) == {}
 
 
 def test_a_quadratic_step_would_be_seen():

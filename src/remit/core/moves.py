@@ -11,7 +11,7 @@ from typing import assert_never
 from remit.core.desired import Desired, Move
 from remit.core.diagnostics import Diagnostic, Severity
 from remit.core.identity import Endpoint, HttpEndpoint, ServerId, StdioEndpoint
-from remit.core.near_subjects import near_subject
+from remit.core.near_subjects import near_subjects
 from remit.core.ownership import released_workspace
 from remit.core.plan import MovedWorkspace
 from remit.core.recorded import Recorded, RecordedServer
@@ -210,14 +210,16 @@ def done_notes(
     desired: Desired, moves: Moves, names: Mapping[ServerId, str], gone: Collection[Subject]
 ) -> Iterator[Diagnostic]:
     """One note for each entry that nothing is recorded for; `names` are declared ones, `gone` is what this plan takes."""
-    for move in (*moves.done, *_done_tools(desired, moves.recorded, names)):
+    done = (*moves.done, *_done_tools(desired, moves.recorded, names))
+    hints = near_subjects([each.before for each in done], gone)
+    for move in done:
         yield Diagnostic(
             code="moved-done",
             severity=Severity.NOTE,
             message=f"nothing is recorded as {move.before} any more, so this entry of `moved` can be removed",
             address=str(move.after),
             source=move.source,
-            hint=near_subject(move.before, gone),
+            hint=hints.get(move.before),
         )
 
 

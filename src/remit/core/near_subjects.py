@@ -4,7 +4,7 @@ Decides what can be meant at all: something that the file does not declare any m
 goes there is nothing to suggest, so an entry that is done is never told to be a mistake. Pure.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from remit.core.addresses import nearest
 from remit.core.desired import Desired
@@ -21,7 +21,10 @@ from remit.core.subjects import (
     WorkspaceSubject,
 )
 
-__all__ = ["gone_subjects", "near_subject"]
+__all__ = ["MOST_COMPARISONS", "gone_subjects", "near_subjects"]
+
+MOST_COMPARISONS = 10_000
+"""Names compared for all entries together: about a fifth of a second. More would make a plan wait for mere hints."""
 
 
 def gone_subjects(due: Iterable[Operation], drift: Iterable[Drift], desired: Desired) -> Iterator[Subject]:
@@ -52,12 +55,30 @@ def _endpoint(endpoint: Endpoint) -> EndpointSubject:
     return EndpointSubject(command=endpoint.command)
 
 
-def near_subject(subject: Subject, gone: Collection[Subject]) -> str | None:
-    """A hint that names the nearest of the same kind; None where none is near."""
-    kind = "" if isinstance(subject, EndpointSubject) else str(subject).partition(".")[0] + "."
-    names = [str(each).removeprefix(kind) for each in gone if type(each) is type(subject)]
-    found = nearest(str(subject).removeprefix(kind), names)
-    if found is None:
-        return None
+def near_subjects(subjects: Collection[Subject], gone: Iterable[Subject]) -> Mapping[Subject, str]:
+    """Hints that name the nearest of the same kind, for those that one is near.
+
+    Empty where it takes more than MOST_COMPARISONS: which entries get a hint does not depend on their order.
+    """
+    if not subjects:
+        return {}
+    names: dict[type[Subject], list[str]] = {}
+    for each in sorted(set(gone), key=str):
+        names.setdefault(type(each), []).append(_name(each))
+    if sum(len(names.get(type(each), ())) for each in subjects) > MOST_COMPARISONS:
+        return {}
+    found = {each: nearest(_name(each), names.get(type(each), ())) for each in subjects}
+    return {each: _hint(each, name) for each, name in found.items() if name is not None}
+
+
+def _kind(subject: Subject) -> str:
+    return "" if isinstance(subject, EndpointSubject) else str(subject).partition(".")[0] + "."
+
+
+def _name(subject: Subject) -> str:
+    return str(subject).removeprefix(_kind(subject))
+
+
+def _hint(subject: Subject, name: str) -> str:
     goes = "" if isinstance(subject, WorkspaceSubject) else ", which goes with this plan"
-    return f"did you mean {kind}{found}{goes}?"
+    return f"did you mean {_kind(subject)}{name}{goes}?"

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from remit.core.desired import Desired, Removal
 from remit.core.diagnostics import Diagnostic, Severity
 from remit.core.identity import ServerId
-from remit.core.near_subjects import near_subject
+from remit.core.near_subjects import near_subjects
 from remit.core.operations import Detach, ToolRef
 from remit.core.recorded import Recorded, RecordedAttachment
 from remit.core.subjects import AssistantSubject, AttachmentSubject, ServerSubject, Subject, ToolSubject
@@ -68,6 +68,7 @@ def removal_problems(
     if not desired.removed:
         return
     known = set(_known(desired, recorded, names))
+    hints = near_subjects([each.subject for each in desired.removed if each.subject not in known], gone)
     for removal in desired.removed:
         if removal.subject not in known:
             yield Diagnostic(
@@ -76,7 +77,7 @@ def removal_problems(
                 message=f"nothing is recorded as {removal.subject}, so this entry of `removed` can be removed",
                 address=str(removal.subject),
                 source=removal.source,
-                hint=near_subject(removal.subject, gone),
+                hint=hints.get(removal.subject),
             )
         elif isinstance(removal.subject, AttachmentSubject) and str(removal.subject) not in detached:
             yield Diagnostic(
