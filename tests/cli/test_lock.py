@@ -278,6 +278,23 @@ def test_a_check_finds_what_the_file_says_otherwise(here: Workspace, config: str
     assert (lock(here).code in {0, 4}, (here.folder / "mcp.lock").exists()) == (True, True)
 
 
+def test_a_check_without_the_database_only_warns_of_a_name_that_was_reserved(here: Workspace):
+    locked(here, OLD)
+    assert here.apply().code == 0
+    here.write(CONFIG + "reserved_names: [issues__search]\n")
+    ended = here.run("lock", "--check", "--format", "json")
+    assert (ended.code, ended.document["fits"], ended.document["problems"]) == (0, True, [])
+    (here.folder / ".remit" / "remit.db").unlink()
+    ended = here.run("lock", "--check", "--format", "json")
+    [problem] = ended.document["problems"]
+    assert (ended.code, ended.document["fits"], problem["code"], problem["severity"]) == (
+        0,
+        True,
+        "lock-alias",
+        "warning",
+    )
+
+
 def test_a_check_without_a_lock_says_so(here: Workspace):
     here.serve("issues", OLD)
     here.write(CONFIG)

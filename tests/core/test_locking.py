@@ -7,6 +7,7 @@ import pytest
 from remit.core.addresses import address_of
 from remit.core.definition import Definition
 from remit.core.desired import Desired, Move
+from remit.core.diagnostics import Severity
 from remit.core.identity import ProviderName
 from remit.core.live import Live, Observation, Unreachable, UnreachableReason
 from remit.core.lock import Lock, LockedTool
@@ -334,6 +335,10 @@ def test_a_reserved_name_is_found_unless_it_was_attached_before_it_was_reserved(
     reserving = replace(BY_NAME, reserved_names=frozenset({"house_name"}))
     for name in ("House_Name", "web_search"):
         lock = Lock(assistants={"ops": {"github": {"search": entry(name)}}})
-        assert codes(reserving, lock) == [("lock-alias", f"assistant.ops/{name}")]
+        nothing = [(one.code, one.severity, one.address) for one in check_lock(reserving, lock, Recorded())]
+        assert nothing == [("lock-alias", Severity.ERROR, f"assistant.ops/{name}")]
+        # Where nobody knows what is attached it may be fine.
+        unknown = [(one.code, one.severity) for one in check_lock(reserving, lock)]
+        assert unknown == [("lock-alias", Severity.WARNING)]
         attached = recorded(KNOWN, OPS, attachment(KNOWN, "search", A, alias=name))
         assert check_lock(reserving, lock, attached) == ()

@@ -81,7 +81,7 @@ def check_all(config: FileSet, host: Host, terminal: Terminal, *, offline: bool)
     held = holdings_of(recorded, desired.workspace)
     servers = _asked(loaded, rows.recorded, host, terminal, offline=offline)
     checks += [
-        _lock_check(config, desired, recorded),
+        _lock_check(config, desired, recorded, is_known=rows.soundness is not None),
         _secret_check(loaded, host.environ),
         _server_check(servers),
         _tool_check(desired, held),
@@ -167,7 +167,7 @@ def _database_check(place: str, rows: _Rows) -> Check:
 # --- lock and secrets --------------------------------------------------------------------------------------------------
 
 
-def _lock_check(config: FileSet, desired: Desired, recorded: Recorded) -> Check:
+def _lock_check(config: FileSet, desired: Desired, recorded: Recorded, *, is_known: bool) -> Check:
     if desired.lock is LockUse.NONE:
         return Check(name="lock", summary="not wanted: the file says `lock: none`")
     lock, faults = lock_and_faults(config)
@@ -175,7 +175,9 @@ def _lock_check(config: FileSet, desired: Desired, recorded: Recorded) -> Check:
     if lock is not None:
         tools = counted(sum(1 for _ in lock.lock.tools()), "tool")
         return Check(
-            name="lock", summary=f"{place}: {tools}", findings=(*faults, *check_lock(desired, lock.lock, recorded))
+            name="lock",
+            summary=f"{place}: {tools}",
+            findings=(*faults, *check_lock(desired, lock.lock, recorded if is_known else None)),
         )
     if faults:
         return Check(name="lock", summary=f"{place} cannot be used", findings=faults)

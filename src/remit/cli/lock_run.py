@@ -279,7 +279,9 @@ def check_locked(config: FileSet, asked: Asked, *, live: bool, form: str, colour
         _tell(run, differences, found, ending)
         return ending
     report = run.report(
-        found, (*differences, *(() if found is None else found.problems)), fits=not (differences or _is_change(found))
+        found,
+        (*differences, *(() if found is None else found.problems)),
+        fits=not (_is_difference(differences) or _is_change(found)),
     )
     if form == "json":
         terminal.document(lock_report_document(report))
@@ -292,6 +294,10 @@ def check_locked(config: FileSet, asked: Asked, *, live: bool, form: str, colour
     return ending
 
 
+def _is_difference(found: Sequence[Diagnostic]) -> bool:
+    return any(each.severity is Severity.ERROR for each in found)
+
+
 def _is_change(found: _Found | None) -> bool:
     return found is not None and found.is_change
 
@@ -301,7 +307,7 @@ def _ending(run: _Run, differences: Sequence[Diagnostic], found: _Found | None) 
         return ExitCode.ERROR
     return first_of(
         ExitCode.OK if found is None else found.ending,
-        ExitCode.CHANGES if differences or _is_change(found) else ExitCode.OK,
+        ExitCode.CHANGES if _is_difference(differences) or _is_change(found) else ExitCode.OK,
     )
 
 
@@ -327,7 +333,7 @@ def _differences(run: _Run) -> tuple[Diagnostic, ...]:
         )
         return (absent,)
     return (
-        *check_lock(run.session.desired, run.lock, run.session.recorded),
+        *check_lock(run.session.desired, run.lock, run.session.recorded if run.session.store else None),
         *_missing_notes(run.lock, run.old.findings),
     )
 

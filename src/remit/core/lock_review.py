@@ -10,7 +10,7 @@ from remit.core.addresses import attachment_address, nearest, tool_address
 from remit.core.aliases import fold, folded_reserved
 from remit.core.changes import classes_of
 from remit.core.desired import Desired, DesiredServer, Selection
-from remit.core.diagnostics import Diagnostic, Source
+from remit.core.diagnostics import Diagnostic, Severity, Source
 from remit.core.envelope import MOST_RESTRICTIVE, Envelope, EnvelopePatch, resolve_envelope
 from remit.core.identity import RemoteName, ServerId, canonical_id_of
 from remit.core.lock import Lock, LockedTool, LockKey
@@ -139,9 +139,10 @@ def _server_patch(server: DesiredServer | None) -> EnvelopePatch:
 def check_lock(desired: Desired, lock: Lock, recorded: Recorded | None = None) -> tuple[Diagnostic, ...]:
     """Where a lock is not what `remit lock` would write, as far as the file alone can say.
 
-    What is `recorded`, if that is known, may have a name that was reserved later.
+    What is `recorded` may have a name that was reserved later. Where that is not known (None), as in a checkout without the
+    database, such a name is a warning, and the only one: everything else is a difference.
     """
-    found = [*_missing(desired, lock), *_unselected(desired, lock), *_reserved(desired, lock, recorded or Recorded())]
+    found = [*_missing(desired, lock), *_unselected(desired, lock), *_reserved(desired, lock, recorded)]
     for assistant in desired.assistants:
         found += _names(assistant.name, lock)
         for selection in assistant.selections:
@@ -197,16 +198,18 @@ def _declared(assistant: str, selection: Selection, lock: Lock) -> Iterator[Diag
             )
 
 
-def _reserved(desired: Desired, lock: Lock, recorded: Recorded) -> Iterator[Diagnostic]:
+def _reserved(desired: Desired, lock: Lock, recorded: Recorded | None) -> Iterator[Diagnostic]:
     reserved = folded_reserved(desired.reserved_names)
-    attached = {(each.assistant, each.provider_name) for each in recorded.attachments}
+    attached = {(each.assistant, each.provider_name) for each in (recorded or Recorded()).attachments}
+    way_out = "run `remit lock`, which gives it another one, or declare a name under `aliases:`"
     for assistant, server, name, tool in lock.tools():
         if fold(tool.alias) in reserved and (assistant, tool.alias) not in attached:
             yield Diagnostic(
                 code="lock-alias",
                 message=f"{tool.alias} for {tool_address(server, name)} is a reserved name of the platform",
+                severity=Severity.ERROR if recorded is not None else Severity.WARNING,
                 address=attachment_address(assistant, tool.alias),
-                hint="run `remit lock`, which gives it another one, or declare a name under `aliases:`",
+                hint=way_out if recorded is not None else f"fine if it was attached before that; else {way_out}",
             )
 
 
