@@ -16,6 +16,7 @@ from remit.core.moved_entries import check_entries
 from remit.core.moves import resolve_moves, with_workspace
 from remit.core.operations import (
     Attach,
+    DeleteAssistant,
     Origin,
     Reason,
     Refresh,
@@ -350,19 +351,46 @@ def test_an_entry_with_nothing_left_to_do_is_a_note(before: str, after: str) -> 
             "tool.old/search",
             moving(OLD, assistant("ops", select("old", "find")), move("tool.old/serch", "tool.old/find")),
         ),
-        (
-            "tool.old/serch",
-            "tool.old/search",
-            moving(OLD, assistant("ops", select("old", "*")), move("tool.old/serch", "tool.old/find")),
-        ),
     ],
-    ids=["server", "endpoint", "assistant", "named-tool", "globbed-tool"],
+    ids=["server", "endpoint", "assistant", "named-tool"],
 )
 def test_a_mistyped_entry_names_what_goes_and_was_probably_meant(written: str, meant: str, file: Desired) -> None:
     made = plan(file, recorded(KNOWN, OPS, SEARCH), {"old": listed("find"), "new": listed("find")})
     [note] = [each for each in made.problems if each.code == "moved-done"]
     assert written in note.message
     assert note.hint == f"did you mean {meant}, which goes with this plan?"
+
+
+CARRIED_OUT = move("tool.old/serch", "tool.old/find")
+
+
+@pytest.mark.parametrize(
+    ("file", "tools"),
+    [
+        (moving(OLD, assistant("ops", select("old", "find")), CARRIED_OUT), ("search", "find")),
+        (moving(OLD, assistant("ops", select("old", "find", "search")), CARRIED_OUT), ("find",)),
+    ],
+    ids=["the like one goes", "the like one is listed no more"],
+)
+def test_an_entry_that_was_carried_out_is_told_to_be_no_mistake(file: Desired, tools: tuple[str, ...]) -> None:
+    made = plan(file, recorded(KNOWN, OPS, SEARCH, attachment(KNOWN, "find")), {"old": listed(*tools)})
+    assert [each.hint for each in made.problems if each.code == "moved-done"] == [None]
+
+
+def test_a_server_and_an_assistant_under_their_new_names_are_told_to_be_no_mistake() -> None:
+    entries = (move("server.odl", "server.new"), move("assistant.opz", "assistant.team"))
+    wanted = moving(server("new"), assistant("team"), *entries)
+    known = recorded(KNOWN, OPS, registration(server("new")), recorded_assistant("team"))
+    made = plan(wanted, known, {"new": listed()})
+    assert {type(each) for each in made.operations} == {DeleteAssistant, UnregisterServer}
+    assert [each.hint for each in made.problems if each.code == "moved-done"] == [None, None]
+
+
+def test_what_stays_is_not_said_to_go_with_the_plan() -> None:
+    file = moving(OLD, assistant("ops", select("old", "*")), move("tool.old/serch", "tool.old/find"))
+    made = plan(file, recorded(KNOWN, OPS, SEARCH), {"old": listed("find")})
+    assert [each.kind for each in made.drift] == [DriftKind.VANISHED]
+    assert [each.hint for each in made.problems if each.code == "moved-done"] == [None]
 
 
 def test_a_mistyped_workspace_names_the_one_that_was_probably_meant() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from remit.core.desired import Desired, DesiredAssistant, DesiredServer, Removal
 from remit.core.diagnostics import Source
-from remit.core.identity import RemoteName
+from remit.core.identity import HttpEndpoint, RemoteName
 from remit.core.model import apply_operations
 from remit.core.moved_entries import check_entries
 from remit.core.operations import (
@@ -292,3 +292,11 @@ def test_an_entry_that_is_done_is_told_to_be_no_mistake() -> None:
     known = recorded(OTHER, recorded_assistant("web"), attachment(OTHER, "x", assistant="web"))
     wanted = removing(JIRA, assistant("web", select("jira", "x")), "server.jire", "assistant.wep", "tool.jira/y")
     assert [(each.code, each.hint) for each in plan(wanted, known, LIVE).problems] == [("removed-done", None)] * 3
+
+
+def test_what_is_held_is_not_said_to_go_with_the_plan() -> None:
+    elsewhere = HttpEndpoint("https://elsewhere.example.com/mcp")
+    wanted = removing(server("github", elsewhere), assistant("ops", select("github", "a")), "tool.github/aa")
+    made = plan(wanted, recorded(KNOWN, OPS, TOOLS[0]), {"github": listed("b")})
+    assert (made.operations, Detach in {type(each.operation) for each in made.held}) == ((), True)
+    assert [each.hint for each in made.problems if each.code == "removed-done"] == [None]

@@ -11,7 +11,7 @@ from typing import assert_never
 from remit.core.desired import Desired, Move
 from remit.core.diagnostics import Diagnostic, Severity
 from remit.core.identity import Endpoint, HttpEndpoint, ServerId, StdioEndpoint
-from remit.core.near_subjects import near_subjects
+from remit.core.near_subjects import known_subjects, near_subjects
 from remit.core.ownership import released_workspace
 from remit.core.plan import MovedWorkspace
 from remit.core.recorded import Recorded, RecordedServer
@@ -209,9 +209,13 @@ def occupied_tools(desired: Desired, recorded: Recorded, names: Mapping[ServerId
 def done_notes(
     desired: Desired, moves: Moves, names: Mapping[ServerId, str], gone: Collection[Subject]
 ) -> Iterator[Diagnostic]:
-    """One note for each entry that nothing is recorded for; `names` are declared ones, `gone` is what this plan takes."""
+    """One note for each entry that nothing is recorded for; `names` are declared ones, `gone` is what this plan takes.
+
+    One whose new name is recorded was carried out, so it is told to be no mistake.
+    """
     done = (*moves.done, *_done_tools(desired, moves.recorded, names))
-    hints = near_subjects([each.before for each in done], gone)
+    known = set(known_subjects(desired, moves.recorded, names)) if done and gone else ()
+    hints = near_subjects([each.before for each in done if each.after not in known], gone)
     for move in done:
         yield Diagnostic(
             code="moved-done",

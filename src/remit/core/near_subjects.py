@@ -1,16 +1,16 @@
 """What a mistyped entry of `moved` or `removed` may have meant: of what a plan takes away, the thing with the nearest name.
 
-Decides what can be meant at all: something that the file does not declare any more and that is still recorded. Where nothing
-goes there is nothing to suggest, so an entry that is done is never told to be a mistake. Pure.
+Decides what is recorded at all, and what can be meant: something that the file does not declare any more and that this plan
+really takes. Where nothing goes there is nothing to suggest, so an entry that is done is never told to be a mistake. Pure.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from remit.core.addresses import nearest
 from remit.core.desired import Desired
-from remit.core.identity import Endpoint, HttpEndpoint
+from remit.core.identity import Endpoint, HttpEndpoint, ServerId
 from remit.core.operations import DeleteAssistant, Detach, Operation, Reason, UnregisterServer
-from remit.core.plan import Drift, DriftKind
+from remit.core.recorded import Recorded
 from remit.core.subjects import (
     AssistantSubject,
     AttachmentSubject,
@@ -21,16 +21,16 @@ from remit.core.subjects import (
     WorkspaceSubject,
 )
 
-__all__ = ["MOST_COMPARISONS", "gone_subjects", "near_subjects"]
+__all__ = ["MOST_COMPARISONS", "gone_subjects", "known_subjects", "near_subjects"]
 
 MOST_COMPARISONS = 10_000
 """Names compared for all entries together: about a fifth of a second. More would make a plan wait for mere hints."""
 
 
-def gone_subjects(due: Iterable[Operation], drift: Iterable[Drift], desired: Desired) -> Iterator[Subject]:
-    """Whatever goes with these operations, held ones included, and tools that their servers do not list any more."""
+def gone_subjects(running: Iterable[Operation], desired: Desired) -> Iterator[Subject]:
+    """Whatever goes with these operations. What is held stays for now, and so does a tool that its server lists no more."""
     declared = {each.name for each in desired.servers}
-    for each in due:
+    for each in running:
         match each:
             case UnregisterServer(before=before) if before.name not in declared:
                 yield ServerSubject(before.name)
@@ -44,15 +44,27 @@ def gone_subjects(due: Iterable[Operation], drift: Iterable[Drift], desired: Des
                     yield AssistantSubject(tool.assistant)
             case _:
                 pass
-    for entry in drift:
-        if entry.kind is DriftKind.VANISHED:
-            yield ToolSubject(entry.server, entry.remote_name)
 
 
 def _endpoint(endpoint: Endpoint) -> EndpointSubject:
     if isinstance(endpoint, HttpEndpoint):
         return EndpointSubject(url=endpoint.url)
     return EndpointSubject(command=endpoint.command)
+
+
+def known_subjects(desired: Desired, recorded: Recorded, names: Mapping[ServerId, str]) -> Iterator[Subject]:
+    """Everything recorded of this workspace; tools under what the file calls their servers (`names`), where it does."""
+    for server in recorded.servers:
+        if server.workspace == desired.workspace:
+            yield ServerSubject(server.name)
+    for assistant in recorded.assistants:
+        if assistant.owner == desired.owner and assistant.workspace == desired.workspace:
+            yield AssistantSubject(assistant.name)
+    for each in recorded.attachments:
+        if each.workspace == desired.workspace:
+            yield AttachmentSubject(each.assistant, each.provider_name)
+            yield AssistantSubject(each.assistant)
+            yield ToolSubject(names.get(each.server_id, each.server_id), each.remote_name)
 
 
 def near_subjects(subjects: Collection[Subject], gone: Iterable[Subject]) -> Mapping[Subject, str]:

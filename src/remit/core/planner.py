@@ -19,7 +19,7 @@ from remit.core.diagnostics import Diagnostic, Severity
 from remit.core.identity import ServerId
 from remit.core.kept import judge_attachments
 from remit.core.live import Listed, Live, Skipped, SkipReason
-from remit.core.lock import Lock, LockedByServer
+from remit.core.lock import Lock, LockedByServer, lock_words
 from remit.core.matching import Known, Matching, Unknown, match_servers
 from remit.core.missing import judge_missing
 from remit.core.moves import Moves, done_notes, occupied_tools, resolve_moves
@@ -36,7 +36,7 @@ from remit.core.operations import (
 )
 from remit.core.ownership import released_workspace
 from remit.core.permissions import judge_permissions
-from remit.core.plan import LOCK_MISSING, SAFEGUARD_CODES, Drift, Plan, Unmanaged
+from remit.core.plan import LOCK_MISSING, SAFEGUARD_CODES, Plan, Unmanaged
 from remit.core.ports import DefinitionDiff
 from remit.core.protection import judge_handed_over
 from remit.core.recorded import Recorded, RecordedAttachment
@@ -126,7 +126,7 @@ def _planned(desired: Desired, moves: Moves, matching: Matching, live: Live, req
     problems += lock_missing
     due = [*settled.operations, *(each.operation for each in settled.held)]
     problems += judge_files(due, desired, recorded, request.allow_missing)
-    problems += _remarks(desired, moves, matching, due, tools.drift)
+    problems += _remarks(desired, moves, matching, due, settled.operations)
     return Plan(
         workspace=desired.workspace,
         owner=desired.owner,
@@ -149,7 +149,7 @@ def with_problems(plan: Plan, problems: Iterable[Diagnostic]) -> Plan:
 
 
 def _remarks(
-    desired: Desired, moves: Moves, matching: Matching, due: Sequence[Operation], drift: Sequence[Drift]
+    desired: Desired, moves: Moves, matching: Matching, due: Sequence[Operation], running: Sequence[Operation]
 ) -> Iterator[Diagnostic]:
     recorded = moves.recorded
     names = {**{each.server_id: each.name for each in recorded.servers}, **_declared_names(matching)}
@@ -158,7 +158,7 @@ def _remarks(
         for each in due
         if isinstance(each, Detach) or (isinstance(each, Refresh) and each.reason is Reason.RELEASED)
     }
-    gone: list[Subject] = [*gone_subjects(due, drift, desired)] if desired.moved or desired.removed else []
+    gone: list[Subject] = [*gone_subjects(running, desired)] if desired.moved or desired.removed else []
     if desired.workspace not in recorded.workspaces:
         others = {name for name, each in recorded.workspaces.items() if each.owner == desired.owner}
         gone += [WorkspaceSubject(name) for name in others - {released_workspace(desired.owner)}]
@@ -425,7 +425,10 @@ def _missing_lock(desired: Desired, recorded: Recorded, request: PlanRequest) ->
             code=LOCK_MISSING,
             message="this workspace was applied by a lock before, and there is none now",
             address=f"workspace.{desired.workspace}",
-            hint="bring the lock file back, write it anew with `remit lock`, or say `lock: none` in the file",
+            hint=lock_words(
+                "bring the lock file back, write it anew with `remit lock`, or say `lock: none` in the file",
+                desired.environment,
+            ),
         )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from remit.core.desired import Desired, Removal
 from remit.core.diagnostics import Diagnostic, Severity
 from remit.core.identity import ServerId
-from remit.core.near_subjects import near_subjects
+from remit.core.near_subjects import known_subjects, near_subjects
 from remit.core.operations import Detach, ToolRef
 from remit.core.recorded import Recorded, RecordedAttachment
 from remit.core.subjects import AssistantSubject, AttachmentSubject, ServerSubject, Subject, ToolSubject
@@ -67,7 +67,7 @@ def removal_problems(
     """
     if not desired.removed:
         return
-    known = set(_known(desired, recorded, names))
+    known = set(known_subjects(desired, recorded, names))
     hints = near_subjects([each.subject for each in desired.removed if each.subject not in known], gone)
     for removal in desired.removed:
         if removal.subject not in known:
@@ -87,17 +87,3 @@ def removal_problems(
                 source=removal.source,
                 hint="take the tool out of `include`, or delete the entry of `removed`",
             )
-
-
-def _known(desired: Desired, recorded: Recorded, names: Mapping[ServerId, str]) -> Iterator[Subject]:
-    for server in recorded.servers:
-        if server.workspace == desired.workspace:
-            yield ServerSubject(server.name)
-    for assistant in recorded.assistants:
-        if assistant.owner == desired.owner and assistant.workspace == desired.workspace:
-            yield AssistantSubject(assistant.name)
-    for each in recorded.attachments:
-        if each.workspace == desired.workspace:
-            yield AttachmentSubject(each.assistant, each.provider_name)
-            yield AssistantSubject(each.assistant)
-            yield ToolSubject(names.get(each.server_id, each.server_id), each.remote_name)
