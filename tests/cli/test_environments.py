@@ -377,3 +377,22 @@ def test_an_alias_clash_across_workspaces_names_both_origins(tmp_path: Path, tur
     assert (f"tool.{its}/x of workspace {one}" in told, f"tool.{other}/x" in told, two != one) == (True, True, True)
     assert second.run("apply", "--auto-approve", REMIT_DATABASE_URL=url).code == 4
     assert first.run("plan", "--detailed-exitcode", REMIT_DATABASE_URL=url).code == 0
+
+
+def test_what_the_lock_of_an_environment_lacks_is_written_by_the_command_that_is_named(two: Workspace):
+    two.write(OPS.replace("[search, close]", "[search]"), "mcp.d/ops.yaml")
+    assert of(two, "prod", "lock", "--yes").code == 0
+    assert applied(two, "prod").code == 0
+    two.write(OPS, "mcp.d/ops.yaml")
+    two.serve("prod", tool("search", "Searches everywhere."), tool("close"))
+    for form in ("text", "markdown", "github"):
+        told = of(two, "prod", "plan", "--format", form).out
+        # One is held, as it is not in the lock, and one drifted.
+        assert (told.count("`remit lock --env prod`"), "`remit lock`" in told) == (2, False), form
+    (two.folder / "mcp.prod.lock").unlink()
+    refused = of(two, "prod", "plan", "--format", "json").document["problems"]
+    (command,) = re.findall(
+        "`remit (lock[^`]*)`", next(each["hint"] for each in refused if each["code"] == "lock-missing")
+    )
+    assert two.run(*command.split(), "--yes", REMIT_DATABASE_URL=database(two, "prod")).code == 0
+    assert of(two, "prod", "plan").code == 0

@@ -1,5 +1,6 @@
 """Every case of a plan by a lock: in it or not, recorded like it or not, live like it or not, lock missing, reverted, offline."""
 
+import re
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -429,6 +430,19 @@ def test_where_the_lock_is_missing_what_is_held_waits_for_it_and_for_no_acceptan
             ("refresh", (HoldReason.NOT_IN_LOCK,)),
         ]
         assert [each.code for each in made.vetoes] == ["lock-missing"]
+
+
+@pytest.mark.parametrize(
+    ("environment", "command"),
+    [(None, "`remit lock`"), ("prod", "`remit lock --env prod`"), ("a `b`", "`remit lock`"), ("--x", "`remit lock`")],
+)
+def test_what_is_said_of_a_lock_names_the_command_that_writes_this_one(environment: str | None, command: str) -> None:
+    wanted = replace(BY_NAME, environment=environment)
+    known = used(recorded(KNOWN, OPS, attachment(KNOWN, "search", A)))
+    live: Live = {"github": listed(search=A)}
+    missing, lacking = plan(wanted, known, live), plan(wanted, known, live, lock=Lock(environment=environment))
+    hints = [each.hint or "" for each in (*missing.problems, *lacking.problems)]
+    assert [re.findall("`remit[^`]*`", each) for each in hints] == [[command], [command]]
 
 
 def test_no_number_of_detaches_lifts_a_missing_lock() -> None:

@@ -22,6 +22,7 @@ from remit.core.diagnostics import Diagnostic, Severity, Source
 from remit.core.envelope import compare_envelopes, difference_words, strictest
 from remit.core.identity import ProviderName, RemoteName, ServerId
 from remit.core.kept_by_lock import judge_by_lock
+from remit.core.lock import for_environment
 from remit.core.naming import KeptNames, settle_kept
 from remit.core.operations import (
     Change,
@@ -321,7 +322,9 @@ def _remarks(context: AssistantContext, kept: Kept) -> Iterator[Diagnostic]:
             message=f"the lock calls it {locked.alias}; the alias stays {recorded}, as it was attached under it",
             address=address,
             source=kept.pattern.source,
-            hint="run `remit lock`, which writes the name that is in service",
+            hint=for_environment(
+                "run `remit lock`, which writes the name that is in service", context.desired.environment
+            ),
         )
     computed = kept.view.aliases.get(remote_name)
     if fold(recorded) in context.reserved:

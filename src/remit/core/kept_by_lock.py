@@ -9,6 +9,7 @@ from remit.core.assistant_context import AssistantContext, ToolOutcome
 from remit.core.attached import Kept, drift_of, refresh_of
 from remit.core.definition import Definition
 from remit.core.diagnostics import Diagnostic, Severity
+from remit.core.lock import for_environment
 from remit.core.lock_table import LockRow, lock_row
 from remit.core.operations import Origin, Reason, Refresh
 from remit.core.plan import DriftKind, HoldReason
@@ -65,5 +66,8 @@ def _not_locked(context: AssistantContext, kept: Kept) -> Diagnostic:
         message="it is attached as the server lists it, and the lock does not have it; it stays as it is",
         address=attachment_address(context.name, kept.attachment.provider_name),
         source=kept.pattern.source,
-        hint="run `remit lock` and have its change reviewed, or take the tool out of `include`",
+        hint=for_environment(
+            "run `remit lock` and have its change reviewed, or take the tool out of `include`",
+            context.desired.environment,
+        ),
     )

@@ -4,6 +4,7 @@
 of it is core/lock_table.py's, what goes into it core/locking.py's. Pure.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -11,7 +12,7 @@ from typing import TypeAlias
 from remit.core.definition import Definition
 from remit.core.identity import ProviderName
 
-__all__ = ["Lock", "LockKey", "LockedByServer", "LockedTool", "lock_name"]
+__all__ = ["Lock", "LockKey", "LockedByServer", "LockedTool", "for_environment", "lock_name"]
 
 LockKey: TypeAlias = tuple[str, str, str]
 """Assistant, server and remote name: what an entry stands under."""
@@ -29,6 +30,7 @@ LockedByServer: TypeAlias = Mapping[str, Mapping[str, LockedTool]]
 """What is approved for one assistant, by server name and remote name."""
 
 _NOTHING: LockedByServer = {}
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +50,16 @@ class Lock:
             for server, tools in sorted(servers.items()):
                 for remote_name, tool in sorted(tools.items()):
                     yield assistant, server, remote_name, tool
+
+
+def for_environment(words: str, environment: str | None) -> str:
+    """Words that tell to run `remit lock`, for an environment: without its --env the command writes the lock of none.
+
+    A name that would have to be quoted, in a shell or in Markdown, is left out.
+    """
+    if environment is None or not _PLAIN.fullmatch(environment):
+        return words
+    return words.replace("`remit lock`", f"`remit lock --env {environment}`")
 
 
 def lock_name(stem: str, environment: str | None) -> str:

@@ -19,7 +19,7 @@ from remit.core.diagnostics import Diagnostic, Severity
 from remit.core.identity import ServerId
 from remit.core.kept import judge_attachments
 from remit.core.live import Listed, Live, Skipped, SkipReason
-from remit.core.lock import Lock, LockedByServer, lock_words
+from remit.core.lock import Lock, LockedByServer, for_environment
 from remit.core.matching import Known, Matching, Unknown, match_servers
 from remit.core.missing import judge_missing
 from remit.core.moves import Moves, done_notes, occupied_tools, resolve_moves
@@ -425,7 +425,7 @@ def _missing_lock(desired: Desired, recorded: Recorded, request: PlanRequest) ->
             code=LOCK_MISSING,
             message="this workspace was applied by a lock before, and there is none now",
             address=f"workspace.{desired.workspace}",
-            hint=lock_words(
+            hint=for_environment(
                 "bring the lock file back, write it anew with `remit lock`, or say `lock: none` in the file",
                 desired.environment,
             ),

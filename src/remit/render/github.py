@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from remit.core.diagnostics import Diagnostic
+from remit.core.lock import for_environment
 from remit.core.operations import Origin
 from remit.core.plan import SAFEGUARD_CODES
 from remit.render.diagnostics import problem_document
@@ -61,7 +62,7 @@ def plan_annotations(document: PlanDocument) -> list[Annotation]:
         *(_problem(each, veto=False) for each in others if each["severity"] == "error"),
         *_taken_over(document),
         *_dangers(document["operations"]),
-        *_waiting(document["held"]),
+        *_waiting(document["held"], document["environment"]),
         *_moved(document),
         *(_problem(each, veto=False) for each in others if each["severity"] != "error"),
     ]
@@ -75,13 +76,16 @@ def diagnostic_annotations(diagnostics: Iterable[Diagnostic]) -> list[Annotation
 def lock_annotations(document: LockReportDocument) -> list[Annotation]:
     """Where a lock is not what `remit lock` would write: each difference at its line, then each change that servers ask for."""
     changes = document["changes"] or []
-    return [*(_problem(each, veto=False) for each in document["problems"]), *map(_unlike_lock, changes)]
+    return [
+        *(_problem(each, veto=False) for each in document["problems"]),
+        *(_unlike_lock(each, document["environment"]) for each in changes),
+    ]
 
 
-def _unlike_lock(change: LockChangeDocument) -> Annotation:
+def _unlike_lock(change: LockChangeDocument, environment: str | None) -> Annotation:
     name = _safe(f"{change['assistant']}: {change['server']}/{change['remote_name']}", _TITLE)
     risks = _risk_lines(change["risks"])
-    said = "run `remit lock` and have its change reviewed"
+    said = for_environment("run `remit lock` and have its change reviewed", environment)
     title = f"lock {', '.join(change['kinds'])} {name}"
     return Annotation(level="error", title=title, lines=(said, *risks), source=change["source"])
 
@@ -154,23 +158,23 @@ def _dangers(operations: Sequence[OperationDocument]) -> list[Annotation]:
     ]
 
 
-def _waiting(held: Sequence[OperationDocument]) -> list[Annotation]:
+def _waiting(held: Sequence[OperationDocument], environment: str | None) -> list[Annotation]:
     """What is held: an error where the file asks for it (exit code 3), else a warning."""
     return [
         Annotation(
             level="error" if each["origin"] == Origin.FILE else "warning",
             title=f"held {_title(each)}",
-            lines=tuple(_held_lines(each)),
+            lines=tuple(_held_lines(each, environment)),
             source=each["source"],
         )
         for each in sorted(held, key=lambda each: (each["origin"] != Origin.FILE, _worst(each)))
     ]
 
 
-def _held_lines(operation: OperationDocument) -> Iterator[str]:
+def _held_lines(operation: OperationDocument, environment: str | None) -> Iterator[str]:
     for reason in operation.get("held_because", []):
         why, way = HOLD_WORDS.get(reason, (_safe(reason), "see docs/plan-format.md"))
-        yield f"held because {why}: {way}"
+        yield f"held because {why}: {for_environment(way, environment)}"
     yield from _risk_lines(operation["risks"])
     yield from (line for line in lines_below(operation) if line.startswith("--accept "))
 
@@ -181,7 +185,7 @@ def _risk_lines(risks: Sequence[RiskDocument]) -> Iterator[str]:
 
 def _moved(document: PlanDocument) -> Iterator[Annotation]:
     for drift in drift_by_gravity(document["drift"]):
-        words = DRIFT_WORDS.get(drift["kind"], _safe(drift["kind"]))
+        words = for_environment(DRIFT_WORDS.get(drift["kind"], _safe(drift["kind"])), document["environment"])
         said = f"{_safe(drift['address'])}: {words}; {_safe(drift['detail'])}"
         title = f"drift {_safe(drift['kind'], _TITLE)}"
         yield Annotation(level="warning", title=title, lines=(said, *_risk_lines(drift["risks"])), source=None)

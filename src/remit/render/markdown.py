@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from remit.core.lock import for_environment
 from remit.core.operations import RiskCode
 from remit.core.plan import SAFEGUARD_CODES
 from remit.render.flagged import drift_by_gravity, flagged
@@ -136,7 +137,7 @@ def _sections(document: PlanDocument) -> list[Section]:
         Section(title="Look first", pieces=(*_vetoes(document["problems"]), *_risks(document))),
         Section(title="Not listed", pieces=tuple(_server(entry) for entry in unlisted_servers(document))),
         Section(title="Problems", pieces=tuple(_problems(document["problems"]))),
-        held_section(document["held"]),
+        held_section(document["held"], document["environment"]),
         other_section(document["operations"]),
         *assistant_sections(document["operations"]),
         _drift(document),
@@ -219,7 +220,9 @@ def _drift(document: PlanDocument) -> Section:
     kinds = sorted({entry["kind"] for entry in document["drift"]} & DRIFT_WORDS.keys())
     entries = drift_by_gravity(document["drift"])
     pieces = tuple(piece for index, entry in enumerate(entries) for piece in _moved(entry, first=index < _MOST_DRIFT))
-    lead = "\n\n".join(f"{kind} means: {DRIFT_WORDS[kind]}." for kind in kinds)
+    lead = "\n\n".join(
+        f"{kind} means: {for_environment(DRIFT_WORDS[kind], document['environment'])}." for kind in kinds
+    )
     return Section(title="Drift: moved without a commit, nothing is done about it", pieces=pieces, lead=lead)
 
 

@@ -7,6 +7,7 @@ Decides how grave a line is and what of an operation's details is shown. The wor
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, islice
 
+from remit.core.lock import for_environment
 from remit.core.operations import OpName, RiskCode
 from remit.render.layout import counted
 from remit.render.markdown_budget import Piece, Section
@@ -54,10 +55,14 @@ def other_section(operations: Sequence[OperationDocument]) -> Section:
     return _section(title, group, pieces)
 
 
-def held_section(held: Sequence[OperationDocument]) -> Section:
+def held_section(held: Sequence[OperationDocument], environment: str | None) -> Section:
     """What waits, never folded, with the way on for each reason there is; that something stays in service where it does."""
     reasons = {reason for operation in held for reason in operation.get("held_because", [])}
-    ways = [f"**{reason}**: {why}; {way}." for reason, (why, way) in HOLD_WORDS.items() if reason in reasons]
+    ways = [
+        f"**{reason}**: {why}; {for_environment(way, environment)}."
+        for reason, (why, way) in HOLD_WORDS.items()
+        if reason in reasons
+    ]
     stays = [f"{STAYS_IN_SERVICE[0].upper()}{STAYS_IN_SERVICE[1:]}."] if replaces_something(held) else []
     lead = "\n\n".join([*stays, *ways])
     ranks = _held_ranks(held)

@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import assert_never, cast
 
 from remit.core.canonical import Json, JsonObject
+from remit.core.lock import for_environment
 from remit.core.operations import FROM_THE_ROWS, Reason
 from remit.core.plan import HoldReason
 from remit.render.change_lines import change_lines, quoted
@@ -76,7 +77,7 @@ def server_lines(operations: Sequence[OperationDocument], paint: Painter) -> lis
     ]
 
 
-def held_lines(held: Sequence[OperationDocument], paint: Painter) -> list[str]:
+def held_lines(held: Sequence[OperationDocument], environment: str | None, paint: Painter) -> list[str]:
     """What waits, grouped by why, with the way on; where something was approved before, that it stays in service."""
     if not held:
         return []
@@ -85,7 +86,7 @@ def held_lines(held: Sequence[OperationDocument], paint: Painter) -> list[str]:
     for reasons, group in groupby(sorted(held, key=_because), key=_because):
         for reason in reasons:
             why, way = HOLD_WORDS.get(reason, (escape_terminal(reason), "see docs/plan-format.md"))
-            lines += [f"  because {why}:", f"    {way}"]
+            lines += [f"  because {why}:", f"    {for_environment(way, environment)}"]
         members = list(group)
         lines += _rows(members, [operation_cells(each) for each in members], paint)
     return lines

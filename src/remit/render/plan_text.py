@@ -8,6 +8,7 @@ Decides the order of the sections and the words around them; `plan_operations.py
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from remit.core.lock import for_environment
 from remit.core.plan import SAFEGUARD_CODES
 from remit.render.escape import escape_terminal
 from remit.render.flagged import Flagged, drift_by_gravity, flagged
@@ -71,8 +72,8 @@ def plan_text(document: PlanDocument, *, colour: bool, width: int) -> str:
         look_first_lines(document, paint),
         assistant_lines(operations, paint),
         server_lines(operations, paint),
-        held_lines(document["held"], paint),
-        drift_lines(document["drift"], paint, room),
+        held_lines(document["held"], document["environment"], paint),
+        drift_lines(document["drift"], document["environment"], paint, room),
         deferred_lines(document["deferred"], paint, room),
         problem_lines(document["problems"], paint),
         _afterwards(document, paint),
@@ -173,7 +174,7 @@ def _risk_row(found: Flagged) -> list[str]:
 # -- what is not done --------------------------------------------------------------------------------------------------
 
 
-def drift_lines(entries: Sequence[DriftDocument], paint: Painter, room: int) -> list[str]:
+def drift_lines(entries: Sequence[DriftDocument], environment: str | None, paint: Painter, room: int) -> list[str]:
     """What moved without a commit and needs no operation; below what changed against the lock, its changed paths."""
     if not entries:
         return []
@@ -188,7 +189,9 @@ def drift_lines(entries: Sequence[DriftDocument], paint: Painter, room: int) -> 
         for entry in entries
     ]
     kinds = sorted({entry["kind"] for entry in entries})
-    meanings = [f"  {kind} means: {DRIFT_WORDS[kind]}" for kind in kinds if kind in DRIFT_WORDS]
+    meanings = [
+        f"  {kind} means: {for_environment(DRIFT_WORDS[kind], environment)}" for kind in kinds if kind in DRIFT_WORDS
+    ]
     lines: list[str] = []
     for entry, line in zip(entries, aligned(rows, widest=WIDEST), strict=True):
         lines.append(f"  {paint(Style.CHANGE, '?')} {line}")
