@@ -25,6 +25,7 @@ from remit.core.operations import (
 )
 from remit.core.ownership import released_workspace
 from remit.core.plan import Held, HoldReason, Plan
+from remit.core.recorded import Recorded
 from remit.core.servers import facts_of
 from remit.core.subjects import ToolSubject
 from tests.states import (
@@ -112,6 +113,22 @@ def test_a_disabled_server_takes_the_place_of_the_old_one_unseen() -> None:
         allow_detach=1,
     )
     assert (running(made), made.held) == ([shown(REGISTER), shown(DETACH), shown(UNREGISTER)], ())
+
+
+@pytest.mark.parametrize(
+    ("wanted", "known"),
+    [
+        (wanting(), recorded(OLD, OPS, SEARCH, attachment(OLD, "read"))),
+        (wanting("search"), recorded(OLD, OPS, attachment(OLD, "read"))),
+        (wanting("search"), recorded(OLD, OPS)),
+    ],
+    ids=["nothing selected", "other tools selected", "nothing attached"],
+)
+def test_a_server_that_serves_nobody_then_does_not_wait_for_the_new_one(wanted: Desired, known: Recorded) -> None:
+    made = plan(wanted, known, {"github": DOWN}, allow_detach=len(known.attachments))
+    detaches = [("detach", f"assistant.ops/{each.provider_name}") for each in known.attachments]
+    assert (made.held, made.problems) == ((), ())
+    assert running(made) == [shown(REGISTER), *sorted(detaches), shown(UNREGISTER)]
 
 
 def test_only_what_is_still_selected_waits_with_a_replaced_server() -> None:

@@ -60,8 +60,11 @@ def _hold_unlisted(
     unlisted: Collection[ServerId],
     replaced: Mapping[ServerId, ServerId],
 ) -> None:
-    """Let an endpoint serve until the new one was listed, and a server until the one that takes its name was."""
-    old = {each for each, successor in replaced.items() if successor in unlisted}
+    """Let an endpoint serve until the new one was listed, and a server until the one that takes its name was.
+
+    A server that goes and has no tool to be replaced serves nobody then, so nothing waits for its sake.
+    """
+    old = {each for each, successor in replaced.items() if successor in unlisted} - _idle(candidates)
     new = {replaced[each] for each in old}
     for operation, because in zip(candidates, reasons, strict=True):
         match operation:
@@ -75,6 +78,14 @@ def _hold_unlisted(
                 waits = _serves_for(operation, old)
         if waits:
             because.append(HoldReason.ENDPOINT_UNLISTED)
+
+
+def _idle(candidates: Sequence[Operation]) -> set[ServerId]:
+    """Servers that go, of whose tools another server's take no place: what else was attached goes in the same plan."""
+    going = {each.server_id for each in candidates if isinstance(each, UnregisterServer)}
+    return going - {
+        each.tool.server_id for each in candidates if isinstance(each, Detach) and each.reason is Reason.SERVER_REPLACED
+    }
 
 
 def _hold_unreplaced(
