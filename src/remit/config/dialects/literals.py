@@ -40,6 +40,12 @@ _KEY = re.compile(r"(?:\A|[_-])(?:KEY|AUTH|PASS|PIN|CREDS?)\Z|[a-z](?:Key|Auth|P
 _TOKEN = re.compile(r"(?=.*[0-9])[A-Za-z0-9_+/=.-]{8,}")
 _NO_TOKEN = re.compile(r"(?:\.{0,2}/|~|[0-9.]+\Z)")
 _DEFAULT = re.compile(r"\$\{env:(?P<name>[A-Za-z_]\w*):-(?P<default>[^{}$]+)\}")
+_LISTED = re.compile(
+    r"(?P<scheme>(?:Bearer|Basic)\s+)(?P<value>[\w.~+/=-]+)(?P<rest>(?:[,;&]\s*[\w.-]+[=:].*)?)\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+_BARE = re.compile(r"[^\s=:;,&\"'{}\[\]]+=*\Z")
+_DEEPEST = 2
 _SHORTEST = 8
 """A shorter value is not searched for elsewhere: it would hit words."""
 
@@ -75,12 +81,14 @@ class Literals:
     """The credentials of all files of an import.
 
     `taken` are variables that the files use already, `elsewhere` those of them that a server reaches in the environment: none of
-    them is given to another server's credential, which would get the value of the first. `plain` are known to hold no secret.
+    them is given to another server's credential, which would get the value of the first. `plain` are known to hold no secret,
+    the references in `whole` stand for more than a credential.
     """
 
     taken: set[str]
     elsewhere: frozenset[str] = frozenset()
     plain: set[str] = field(default_factory=set[str])
+    whole: set[str] = field(default_factory=set[str])
     _names: dict[str, str] = field(default_factory=dict[str, str], repr=False)
 
     @property
@@ -181,7 +189,14 @@ class Literals:
             return text[:start] + self.replace(text[start:], *words)
         text = self._undefaulted(text, everything=False)
         attempts = self._attempts(text, words, shell=shell)
-        return next((each for each in attempts if clean(each)), None) or self.replace(text, *words)
+        return next((each for each in attempts if clean(each)), None) or self._whole(text, *words)
+
+    def _whole(self, text: str, *wanted: str) -> str:
+        """A reference for a text of which nobody can tell where the credential begins and ends."""
+        reference = self.replace(text, *wanted)
+        if not _BARE.match(text.strip()):
+            self.whole.add(reference)
+        return reference
 
     def _undefaulted(self, text: str, *, everything: bool) -> str:
         """The text with its references, and without the defaults that are credentials; or without any that says something."""
@@ -196,31 +211,45 @@ class Literals:
 
         return _DEFAULT.sub(bare, text)
 
-    def _attempts(self, text: str, words: tuple[str, str], *, shell: bool) -> Iterator[str]:
+    def _attempts(self, text: str, words: tuple[str, str], *, shell: bool, depth: int = 0) -> Iterator[str]:
         """Ways to take out less than the whole text, the most specific first."""
-        named = _NAMED.match(text)
-        if named and not shell:
-            name, value = named["name"], text[named.end() :]
-            if _tells(name, value):
-                yield named.group() + self.replace(value, words[0], name)
-            elif "://" in value and (url := self.url(words[0], value)):
-                yield named.group() + url
-        found = literals_by_name(text, _beside, shell=shell)
-        if found:
-            kept = text
-            for each in reversed(found):
-                kept = (
-                    kept[: each.start]
-                    + self.replace(text[each.start : each.end], words[0], each.name)
-                    + kept[each.end :]
-                )
+        named = None if shell else _NAMED.match(text)
+        if named:
+            yield from self._behind(named, words, depth)
+        if (kept := self._named_parts(text, words[0], shell=shell)) != text:
             yield kept
         if "://" in text and (url := self.url(words[0], text)):
             yield url
-        if named and not shell:
-            yield named.group() + self.replace(text[named.end() :], words[0], named["name"])
+        if named:
+            yield named.group() + self._whole(text[named.end() :], words[0], named["name"])
         if scheme := _SCHEME.match(text):
             yield scheme["scheme"] + self.replace(scheme["value"], *words)
+
+    def _behind(self, named: re.Match[str], words: tuple[str, str], depth: int) -> Iterator[str]:
+        """The same for what stands behind `NAME=` or `--flag=`, which may itself be `NAME=value` or a line of a header."""
+        name, value = named["name"], named.string[named.end() :]
+        if not _tells(name, value):
+            if "://" in value and not _NAMED.match(value) and (url := self.url(words[0], value)):
+                yield named.group() + url
+            # `a=b=c=...` may be as long as a file.
+            if depth < _DEEPEST:
+                inner = self._attempts(value, words, shell=False, depth=depth + 1)
+                yield from (named.group() + each for each in inner)
+            return
+        # Only behind a scheme is a comma known to be no part of the credential.
+        if listed := _LISTED.match(value):
+            reference = self.replace(listed["value"], words[0], name)
+            yield named.group() + listed["scheme"] + reference + self._named_parts(listed["rest"], words[0])
+        yield named.group() + self._whole(value, words[0], name)
+
+    def _named_parts(self, text: str, server: str, *, shell: bool = False) -> str:
+        """The text without the values that are credentials by the names beside them."""
+        for each in reversed(literals_by_name(text, _beside, shell=shell)):
+            value = text[each.start : each.end]
+            # A name that tells nothing is here for what stands somewhere in its value.
+            replaced = self.replace if _tells(each.name, value) else self._whole
+            text = text[: each.start] + replaced(value, server, each.name) + text[each.end :]
+        return text
 
     # --- URLs -----------------------------------------------------------------------------------------------------------
 

@@ -139,6 +139,11 @@ class _Normalising:
     def _error(self, code: str, node: Node, message: str) -> None:
         self.report(code, node, message, hint="mend the entry there, then import again", severity=Severity.ERROR)
 
+    def _in_its_place(self, replaced: str) -> str:
+        told = f"{_named(replaced)} stands in its place"
+        more = any(each in replaced for each in self.literals.whole)
+        return f"{told}: set it to all that stood there, not to the credential alone" if more else told
+
     def _found(self, node: Node, label: str, text: str, outcome: str) -> None:
         tell_written(self.report, node, label, text, outcome)
 
@@ -166,7 +171,7 @@ class _Normalising:
             return text
         else:
             replaced = self.literals.own(text, name) if own else without
-        self._found(node, label, text, f"{_named(replaced)} stands in its place")
+        self._found(node, label, text, self._in_its_place(replaced))
         return replaced
 
     def _headers(self) -> dict[str, str]:
@@ -193,7 +198,7 @@ class _Normalising:
             return text
         else:
             replaced = without
-        self._found(node, label, text, f"{_named(replaced)} stands in its place")
+        self._found(node, label, text, self._in_its_place(replaced))
         return replaced
 
     # --- stdio ----------------------------------------------------------------------------------------------------------
@@ -233,7 +238,7 @@ class _Normalising:
         replaced = self.literals.argument(self.draft.name.text, words, index) if index else None
         if replaced is None:
             return words[index]
-        self._found(node, _argument_label(index), words[index], f"{_named(replaced)} stands in its place")
+        self._found(node, _argument_label(index), words[index], self._in_its_place(replaced))
         return replaced
 
     def _unpinned(self, source: str) -> None:
