@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -12,6 +13,7 @@ from remit.cli.watch_live import LivePanel
 from remit.cli.watch_view import TextLines
 from remit.config.file_set import FileSet
 from remit.config.loader import Loaded, load
+from remit.core.plan import HoldReason
 from remit.reconcile.watch import Cause
 from remit.render.document import plan_document
 from remit.render.shapes import ConfigDocument, ProblemDocument
@@ -95,6 +97,34 @@ def test_what_waits_for_a_lock_that_is_missing_is_told_no_other_way_in(missing: 
         lines.plan({**document, "config": unlocked, "problems": [gone] if missing else []}, Cause.SERVER, is_news=True)
     told = [line for line in out.getvalue().splitlines() if "  held until " in line]
     assert [("remit lock" in line, "--accept" in line) for line in told] == [(missing, not missing)]
+
+
+ACCEPT = "held until somebody accepts it: `remit apply` with the --accept shown above, or the lock"
+EXCLUDE = "held until `exclude` names what the new server lacks, or `moved` says it is the same server"
+
+
+@pytest.mark.parametrize(
+    ("because", "lines"),
+    [
+        ([["not_replaced"], ["endpoint_group"]], [EXCLUDE]),
+        ([["not_replaced"], ["live_not_accepted", "endpoint_group"]], [ACCEPT, EXCLUDE]),
+        ([["endpoint_unlisted"], ["endpoint_group"]], ["held until the new endpoint could be listed"]),
+        ([["loosened_while_unchecked"]], ["held until the server answers"]),
+        ([["finding"], ["endpoint_group"]], [ACCEPT]),
+        ([["endpoint_group"]], [ACCEPT]),
+    ],
+)
+def test_only_what_an_acceptance_lifts_is_told_to_wait_for_one(because: list[list[str]], lines: list[str]):
+    terminal, out = Terminal(colour=False, error_colour=False, interactive=False, width=100), io.StringIO()
+    waiting = REPORT.plan.held[0]
+    held = tuple(replace(waiting, because=tuple(HoldReason(each) for each in reasons)) for reasons in because)
+    document = plan_document(replace(REPORT, plan=replace(REPORT.plan, held=held)))
+    unlocked: ConfigDocument = {**document["config"], "lock": None}
+    with contextlib.redirect_stdout(out):
+        view = TextLines(terminal, lambda: NOW, applies=True)
+        view.plan({**document, "config": unlocked}, Cause.SERVER, is_news=True)
+    told = [line.split("  ", 1)[1] for line in out.getvalue().splitlines() if "  held until " in line]
+    assert told == lines
 
 
 def test_commands_that_go_on_without_a_file_say_that_it_is_missing(here: Workspace, rows: Rows):

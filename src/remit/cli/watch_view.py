@@ -15,11 +15,11 @@ from remit.cli.watch_words import (
     cause_words,
     files_words,
     has_content,
+    held_words,
     plan_words,
     rejected_words,
 )
 from remit.config.loader import Loaded, Rejected
-from remit.core.plan import LOCK_MISSING
 from remit.errors import RemitError
 from remit.reconcile.applying import Applied
 from remit.reconcile.watch import Cause
@@ -82,11 +82,8 @@ class TextLines:
         self._line("works again")
 
     def _hints(self, document: PlanDocument) -> None:
-        missing = any(problem["code"] == LOCK_MISSING for problem in document["problems"])
-        if document["held"] and (missing or document["config"]["lock"] is not None):
-            self._line("held until the lock approves it: `remit lock`, and have its change reviewed")
-        elif document["held"]:
-            self._line("held until somebody accepts it: `remit apply` with the --accept shown above, or the lock")
+        for words in held_words(document):
+            self._line(words)
         if document["operations"] and not self._applies:
             self._line("next: remit apply (or watch with --apply)")
 

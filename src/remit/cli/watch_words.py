@@ -5,6 +5,7 @@ Decides wordings; where they go is the view's. Everything that a server or a fil
 
 from remit.config.loader import Loaded, Rejected
 from remit.core.live import Listed
+from remit.core.plan import LOCK_MISSING, HoldReason
 from remit.core.watch_ports import Attention
 from remit.reconcile.watch import Cause
 from remit.reconcile.watch_servers import ServerState
@@ -19,6 +20,7 @@ __all__ = [
     "cause_words",
     "files_words",
     "has_content",
+    "held_words",
     "plan_words",
     "rejected_words",
     "seconds_words",
@@ -31,6 +33,15 @@ _CAUSES = {
     Cause.SERVER: "a server changed",
     Cause.DATABASE: "the database changed",
 }
+
+_UNTIL = {
+    HoldReason.NOT_REPLACED: "held until `exclude` names what the new server lacks, or `moved` says it is the same server",
+    HoldReason.ENDPOINT_UNLISTED: "held until the new endpoint could be listed",
+    HoldReason.LOOSENED_WHILE_UNCHECKED: "held until the server answers",
+}
+"""What neither an acceptance nor a lock lets through, and what does."""
+
+_OF_GROUPS = {HoldReason.NOT_REPLACED, HoldReason.ENDPOINT_UNLISTED}
 
 
 def cause_words(cause: Cause) -> str:
@@ -96,6 +107,19 @@ def has_content(document: PlanDocument) -> bool:
     """Whether a plan says anything beside that all is as it should be."""
     parts = ("operations", "held", "problems", "drift", "deferred")
     return not document["complete"] or any(document[part] for part in parts)
+
+
+def held_words(document: PlanDocument) -> list[str]:
+    """What each sort of what is held waits for, in a line each; what waits for another of its group follows that one."""
+    reasons = {reason for each in document["held"] for reason in each.get("held_because", ())}
+    until = [words for reason, words in _UNTIL.items() if reason in reasons]
+    reasons -= {*_UNTIL, HoldReason.ENDPOINT_GROUP} if reasons & _OF_GROUPS else {*_UNTIL}
+    if not reasons:
+        return until
+    missing = any(problem["code"] == LOCK_MISSING for problem in document["problems"])
+    if missing or document["config"]["lock"] is not None:
+        return ["held until the lock approves it: `remit lock`, and have its change reviewed", *until]
+    return ["held until somebody accepts it: `remit apply` with the --accept shown above, or the lock", *until]
 
 
 def plan_words(document: PlanDocument) -> str:
