@@ -55,3 +55,27 @@ def test_a_variable_for_more_than_a_credential_is_told_as_one(tmp_path: Path) ->
         f"argument 1: {WHOLE % 'A_NOTE'}",
     )
     assert message_of(tmp_path, {"command": "x", "args": [shaped]}) == (f"argument 1: {PLAIN % 'A_ARGUMENT'}",)
+
+
+@pytest.mark.parametrize(
+    ("kind", "header", "value"),
+    [
+        ("api_key", "X-API-Key", "${env:A_AUTH_VALUE}"),
+        ("bearer_token", "Authorization", "Bearer ${env:A_AUTH_VALUE}"),
+    ],
+)
+def test_a_secret_that_became_a_header_is_told_once(tmp_path: Path, kind: str, header: str, value: str) -> None:
+    entry = "url: 'https://a.example.com/mcp', auth_value: sk-dummy1dummydummydummy"
+    found = imported(tmp_path, "litellm.yaml", f"mcp_servers: {{a: {{{entry}, auth_type: {kind}}}}}\n")
+    assert server(found, "a").headers == {header: value}
+    assert [each.message for each in found.diagnostics if each.code == "inline-secret"] == [
+        f"headers.{header}: {PLAIN % 'A_AUTH_VALUE'}"
+    ]
+
+
+def test_a_secret_that_no_header_carries_is_told_all_the_same(tmp_path: Path) -> None:
+    entry = "command: x, auth_type: api_key, auth_value: sk-dummy1dummydummydummy"
+    found = imported(tmp_path, "litellm.yaml", f"mcp_servers: {{a: {{{entry}}}}}\n")
+    assert [each.message for each in found.diagnostics if each.code == "inline-secret"] == [
+        "auth_value: this looks like a credential; it was not copied"
+    ]

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from remit.config.credentials import (
+    credential_in_header,
     credential_in_text,
     is_secret_name,
     is_showable,
@@ -24,7 +25,7 @@ from remit.config.dialects.scalars import stand_in
 from remit.config.dialects.selecting import seconds_of, selection_of
 from remit.config.dialects.written_out import tell_written
 from remit.config.nodes import Kind, MapNode, Node, Scalar
-from remit.core.diagnostics import Severity
+from remit.core.diagnostics import Severity, Source
 from remit.core.identity import Transport
 from remit.core.references import EnvReference, InvalidReference, parse_references
 
@@ -125,16 +126,25 @@ class _Normalising:
 
     def _hidden_secrets(self) -> None:
         """Find credentials in what is left out, at any depth: they are in the file, so they are somebody's to move."""
+        told_as_header = self._header_places() if self.draft.url else frozenset[Source]()
         for name, node in self.draft.unknown:
             for path, key, leaf in leaves(name, node):
                 told = leaf.kind not in (Kind.NULL, Kind.FLAG) and is_written_out(leaf.text)
                 if told and looks_secret(key, leaf.text):
                     self.literals.replace(leaf.text, self.draft.name.text, key)
                     label = path if is_showable(name) else "a value that was left out"
-                    self._found(leaf, label, leaf.text, "it was not copied")
+                    if leaf.source not in told_as_header:
+                        self._found(leaf, label, leaf.text, "it was not copied")
         for node in self.draft.misplaced:
             self.literals.replace(node.text, self.draft.name.text)
             self._found(node, "a secret where a name belongs", node.text, "it was not copied")
+
+    def _header_places(self) -> frozenset[Source]:
+        """Where values stand that a header carries, and that are reported as its credential."""
+        headers = self.draft.headers.items()
+        return frozenset(
+            each.source for name, each in headers if isinstance(each, Scalar) and credential_in_header(name, each.text)
+        )
 
     def _error(self, code: str, node: Node, message: str) -> None:
         self.report(code, node, message, hint="mend the entry there, then import again", severity=Severity.ERROR)
