@@ -98,6 +98,14 @@ def test_writing_begins_a_file_adds_to_it_and_changes_nothing_the_third_time(her
     assert (here.folder / "mcp.yaml").read_bytes() == written
 
 
+def test_writing_into_a_file_with_a_byte_order_mark_keeps_the_mark(here: Workspace) -> None:
+    there = b"\xef\xbb\xbfversion: 1\r\nmcp:\r\n  servers:\r\n    - {name: a, command: [y]}\r\n"
+    (here.folder / "mcp.yaml").write_bytes(there)
+    put(here, '{"mcpServers": {"b": {"command": "x"}}}')
+    assert here.run("import", ".mcp.json", "--write").out == "mcp.yaml: 1 server added\n"
+    assert (here.folder / "mcp.yaml").read_bytes() == there + b"    - name: b\r\n      command: [x]\r\n"
+
+
 @pytest.mark.parametrize(
     ("entry", "what"),
     [

@@ -1,5 +1,6 @@
 """`remit import`: servers from the configurations of MCP clients, as mcp.yaml."""
 
+import codecs
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -87,13 +88,15 @@ def _write(target: "Target", text: str) -> None:
     if not target.files:
         write_whole(path, text, mode=0o666, replace=False)
         return
-    if hashlib.sha256(path.read_bytes()).hexdigest() != target.files[0].file.sha256:
+    content = path.read_bytes()
+    if hashlib.sha256(content).hexdigest() != target.files[0].file.sha256:
         raise OutputUnwritable(
             "the file was changed while the servers were read",
             place=str(target.path),
             hint="run the same command again",
         )
-    write_whole(path, text, mode=path.stat().st_mode & 0o777)
+    mark = "\ufeff" if content.startswith(codecs.BOM_UTF8) else ""
+    write_whole(path, mark + text, mode=path.stat().st_mode & 0o777)
 
 
 def tell_variables(imports: "Imports", terminal: Terminal) -> None:
