@@ -71,7 +71,11 @@ def test_another_source_is_refused_until_it_is_bound_anew(applied: Workspace):
     assert applied.plan().code == 3
     assert vetoes(applied) == (3, ["bound-elsewhere"])
     assert "--rebind" in applied.run("plan").out
-    assert vetoes(applied, "--rebind") == (0, [])
+    moved = applied.apply("--rebind").document
+    bound = {"environment": None, "source": "git.example.com/fork/ops//mcp.yaml"}
+    assert (moved["refused"], moved["changed"], moved["binding"]) == ([], True, bound)
+    assert "source git.example.com/fork/ops//mcp.yaml from now on" in applied.run("history").out
+    assert "applied   without an environment, from git.example.com/fork/ops//mcp.yaml" in applied.run("status").out
     assert source(applied) == "git.example.com/fork/ops//mcp.yaml"
     assert vetoes(applied) == (0, [])
 

@@ -263,6 +263,25 @@ def test_the_next_step_of_a_saved_plan_that_changes_the_environment_is_not_refus
     assert environment_of(two, "prod") == "dev"
 
 
+def test_a_change_of_environment_without_operations_is_told_and_kept_in_the_history(two: Workspace):
+    url = narrowed(two)
+    two.write((two.folder / "envs/prod.yaml").read_text(), "envs/dev.yaml")
+    planned = two.run("plan", "--env", "dev", "--change-env", "--format", "json", **url)
+    assert planned.document["operations"] == []
+    changed = two.run("apply", "--env", "dev", "--change-env", "--auto-approve", **url)
+    assert (changed.code, changed.out.splitlines()[-1]) == (0, "Applied: environment dev from now on. Serial 2.")
+    changed = two.run("apply", "--env", "prod", "--change-env", "--auto-approve", "--format", "json", **url).document
+    bound = {"environment": "prod", "source": None}
+    assert (changed["changed"], changed["serial"], changed["binding"]) == (True, 3, bound)
+    again = two.run("apply", "--env", "prod", "--change-env", "--auto-approve", "--format", "json", **url).document
+    assert (again["changed"], again["serial"], again["binding"]) == (False, None, None)
+    told = two.run("history", **url).out.splitlines()
+    assert ["environment prod from now on" in each for each in told] == [False, True, False, False]
+    status = two.run("status", "--format", "json", **url).document
+    assert (status["binding"], len(status["applies"])) == (bound, 3)
+    assert "  applied   for environment prod, from no repository\n" in two.run("status", **url).out
+
+
 def test_two_environments_of_one_database_are_two_workspaces(two: Workspace):
     tools = "tools:\n      - server: issues\n        $new: true\n        include: [search]\n"
     own = f"assistants:\n  - {{name: ops, $delete: true}}\n  - name: ops-dev\n    $new: true\n    {tools}"

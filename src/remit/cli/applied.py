@@ -8,9 +8,10 @@ from remit.core.operations import Attach, CreateAssistant, OpName, RegisterServe
 from remit.reconcile.applying import Applied
 from remit.render.diagnostics import problem_document
 from remit.render.escape import escape_terminal
+from remit.render.history_text import binding_words
 from remit.render.layout import counted
 from remit.render.plan_sentences import STAYS_IN_SERVICE, incomplete_words
-from remit.render.shapes import FORMAT_VERSION, PlanDocument, ProblemDocument
+from remit.render.shapes import FORMAT_VERSION, BindingDocument, PlanDocument, ProblemDocument
 
 __all__ = ["AppliedDocument", "applied_document", "applied_text", "is_told_by_plan"]
 
@@ -30,13 +31,14 @@ class FailureDocument(TypedDict):
 
 
 class AppliedDocument(TypedDict):
-    """The outcome of an apply. `serial` is null where nothing changed."""
+    """The outcome of an apply. `serial` is null where nothing changed, `binding` where that of the workspace stayed."""
 
     format_version: str
     workspace: str
     changed: bool
     complete: bool
     serial: int | None
+    binding: BindingDocument | None
     done: list[DoneDocument]
     already_done: list[str]
     not_reviewed: list[str]
@@ -47,12 +49,14 @@ class AppliedDocument(TypedDict):
 
 def applied_document(applied: Applied) -> AppliedDocument:
     """The outcome as JSON."""
+    bound = applied.binding
     return {
         "format_version": FORMAT_VERSION,
         "workspace": applied.plan.workspace,
         "changed": applied.has_changed,
         "complete": applied.plan.complete and not applied.failures,
         "serial": applied.serial,
+        "binding": None if bound is None else {"environment": bound.environment, "source": bound.source},
         "done": [{"op": str(each.op), "address": address_of(each)} for each in applied.done],
         "already_done": list(applied.already_done),
         "not_reviewed": list(applied.extra),
@@ -100,5 +104,6 @@ def _headline(applied: Applied) -> str:
         return "Nothing was done." if applied.failures or applied.plan.held else "Nothing to do."
     counts = Counter(each.op for each in applied.done)
     moved = [f"the workspace moved from {applied.plan.moved_workspace.name}"] if applied.plan.moved_workspace else []
-    words = ", ".join([*moved, *(f"{counts[op]} {op.replace('_', ' ')}" for op in OpName if counts[op])])
+    bound = [] if applied.binding is None else binding_words(applied.binding.news)
+    words = ", ".join([*moved, *(f"{counts[op]} {op.replace('_', ' ')}" for op in OpName if counts[op]), *bound])
     return f"Applied: {words}. Serial {applied.serial}."

@@ -292,7 +292,7 @@ def _exit(applied: Applied, *, detailed: bool) -> ExitCode:
     held_file = any(held.operation.origin is Origin.FILE for held in plan.held)
     refused = ExitCode.REFUSED if held_file else ExitCode.OK
     incomplete = ExitCode.INCOMPLETE if applied.failures or not plan.complete else ExitCode.OK
-    changed = ExitCode.CHANGES if detailed and (applied.done or plan.held) else ExitCode.OK
+    changed = ExitCode.CHANGES if detailed and (applied.has_changed or plan.held) else ExitCode.OK
     return first_of(refused, incomplete, changed)
 
 

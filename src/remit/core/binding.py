@@ -8,10 +8,20 @@ Where files come from is found out by config/repository.py. Pure.
 from dataclasses import dataclass
 from enum import StrEnum
 
+from remit.core.canonical import JsonObject
 from remit.core.diagnostics import Diagnostic, Severity
 from remit.core.recorded import NO_ENVIRONMENT, WorkspaceRecord
 
-__all__ = ["CommitAge", "Leave", "environment_after", "judge_binding", "judge_environment", "source_after"]
+__all__ = [
+    "Binding",
+    "CommitAge",
+    "Leave",
+    "binding_after",
+    "environment_after",
+    "judge_binding",
+    "judge_environment",
+    "source_after",
+]
 
 
 class CommitAge(StrEnum):
@@ -29,6 +39,24 @@ class Leave:
     rebind: bool = False
     older_commit: bool = False
     environment: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binding:
+    """What a workspace is applied for and from after an apply that changed either; None: no environment, no repository."""
+
+    environment: str | None
+    source: str | None
+    is_new_environment: bool
+    is_new_source: bool
+
+    @property
+    def news(self) -> JsonObject:
+        """Only what was otherwise before, as the history keeps it."""
+        return {
+            **({"environment": self.environment} if self.is_new_environment else {}),
+            **({"source": self.source} if self.is_new_source else {}),
+        }
 
 
 def judge_binding(
@@ -123,3 +151,25 @@ def source_after(record: WorkspaceRecord | None, source: str | None, leave: Leav
     before = None if record is None else record.source
     bind = source != before and (before is None or leave.rebind)
     return bind, source
+
+
+def binding_after(
+    record: WorkspaceRecord | None, environment: str | None, source: tuple[bool, str | None]
+) -> Binding | None:
+    """What an apply binds a workspace to that was bound otherwise; None where nothing was, as at its first apply.
+
+    `source` is what `source_after` gives.
+    """
+    if record is None:
+        return None
+    binds, named = source
+    is_new_environment = record.environment is not None and environment_after(record, environment) is not None
+    is_new_source = record.source is not None and binds
+    if not (is_new_environment or is_new_source):
+        return None
+    return Binding(
+        environment=environment,
+        source=named if binds else record.source,
+        is_new_environment=is_new_environment,
+        is_new_source=is_new_source,
+    )

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from remit.core.canonical import JsonObject
+from remit.core.canonical import Json, JsonObject
 from remit.core.definition import Definition
 from remit.core.desired import DesiredServer
 from remit.core.identity import ServerId
@@ -49,7 +49,10 @@ class ServerLister(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppliedRecord:
-    """The history row of one apply. `plan` is the plan document as it was shown, `outcome` a short word."""
+    """The history row of one apply. `plan` is the plan document as it was shown, `outcome` a short word.
+
+    `beside` is what was done beside its operations, by its key in the summary.
+    """
 
     actor: str
     at: datetime
@@ -57,6 +60,7 @@ class AppliedRecord:
     digest: str
     outcome: str
     plan: JsonObject
+    beside: JsonObject = field(default_factory=dict[str, Json])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import assert_never, cast
 
-from remit.core.binding import Leave, environment_after, source_after
+from remit.core.binding import Binding, Leave, binding_after, environment_after, source_after
 from remit.core.canonical import JsonObject
 from remit.core.contributing import contributors_after, judge_files
 from remit.core.desired import Desired, LockUse
@@ -43,7 +43,7 @@ from remit.core.plan import SAFEGUARD_CODES, STANDING_VETOES, Plan
 from remit.core.planner import PlanRequest
 from remit.core.ports import AppliedRecord, CacheInvalidation, Failure, Store, WorkspaceTransaction
 from remit.core.protection import judge_handed_over
-from remit.core.recorded import Recorded
+from remit.core.recorded import Recorded, WorkspaceRecord
 from remit.core.report import DiscoveryLine, PlanReport
 from remit.core.safeguards import judge_outcome
 from remit.errors import PlanStale
@@ -112,7 +112,10 @@ class AppliedBy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
-    """How an apply ended. `vetoes` non-empty: nothing was done. `serial` is None where nothing changed."""
+    """How an apply ended. `vetoes` non-empty: nothing was done. `serial` is None where nothing changed.
+
+    `binding` is what the workspace is applied for and from now, where this apply changed that.
+    """
 
     plan: Plan
     done: tuple[Operation, ...]
@@ -121,11 +124,13 @@ class Applied:
     failures: tuple[Failure, ...] = ()
     vetoes: tuple[Diagnostic, ...] = ()
     serial: int | None = None
+    binding: Binding | None = None
 
     @property
     def has_changed(self) -> bool:
         """Whether anything is otherwise than before."""
-        return bool(self.done) or (self.serial is not None and self.plan.moved_workspace is not None)
+        moved = self.serial is not None and self.plan.moved_workspace is not None
+        return bool(self.done) or moved or self.binding is not None
 
 
 def apply(
@@ -155,8 +160,9 @@ def apply(
         failures = transaction.execute(chosen.operations)
         _keep_listings(transaction, planned, chosen.operations)
         document = _approved_document(approval, planned, chosen)
-        changed = bool(chosen.operations) or plan.moved_workspace is not None
-        serial = _keep_history(transaction, failures, document, by) if changed else None
+        binding = _binding(planned)
+        changed = bool(chosen.operations) or plan.moved_workspace is not None or binding is not None
+        serial = _keep_history(transaction, failures, document, by, binding) if changed else None
         if (files := _files_to_keep(planned)) is not None:
             transaction.keep_files(files)
         if _first_lock(planned):
@@ -171,6 +177,7 @@ def apply(
         extra=chosen.extra,
         failures=failures,
         serial=serial,
+        binding=binding,
     )
 
 
@@ -231,15 +238,27 @@ def _lost_files(
 
 def _bind(transaction: WorkspaceTransaction, planned: Planned) -> None:
     """Write down what the workspace is applied from and for, from now on."""
-    inputs = planned.inputs
-    record = as_declared(inputs.desired, planned.recorded).workspaces.get(inputs.desired.workspace)
-    if (environment := environment_after(record, inputs.desired.environment)) is not None:
+    if (environment := environment_after(_record(planned), planned.inputs.desired.environment)) is not None:
         transaction.note_environment(environment)
-    provenance = inputs.surroundings.provenance
-    if provenance is not None:
-        binds, source = source_after(record, provenance.source, inputs.surroundings.leave or Leave())
-        if binds:
-            transaction.bind(source)
+    binds, source = _source(planned)
+    if binds:
+        transaction.bind(source)
+
+
+def _binding(planned: Planned) -> Binding | None:
+    return binding_after(_record(planned), planned.inputs.desired.environment, _source(planned))
+
+
+def _record(planned: Planned) -> WorkspaceRecord | None:
+    desired = planned.inputs.desired
+    return as_declared(desired, planned.recorded).workspaces.get(desired.workspace)
+
+
+def _source(planned: Planned) -> tuple[bool, str | None]:
+    surroundings = planned.inputs.surroundings
+    if surroundings.provenance is None:
+        return False, None
+    return source_after(_record(planned), surroundings.provenance.source, surroundings.leave or Leave())
 
 
 def _first_lock(planned: Planned) -> bool:
@@ -299,7 +318,11 @@ def _approved_document(approval: ApprovedDigest | ApprovedPlan, planned: Planned
 
 
 def _keep_history(
-    transaction: WorkspaceTransaction, failures: Sequence[Failure], document: PlanDocument, by: AppliedBy
+    transaction: WorkspaceTransaction,
+    failures: Sequence[Failure],
+    document: PlanDocument,
+    by: AppliedBy,
+    binding: Binding | None,
 ) -> int:
     return transaction.keep_apply(
         AppliedRecord(
@@ -309,6 +332,7 @@ def _keep_history(
             digest=document["digest"],
             outcome="partly applied" if failures else "applied",
             plan=cast("JsonObject", document),
+            beside={} if binding is None else binding.news,
         )
     )
 

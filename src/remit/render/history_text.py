@@ -23,6 +23,7 @@ __all__ = [
     "applied_plan_text",
     "apply_cells",
     "apply_document",
+    "binding_words",
     "history_document",
     "history_entry_document",
     "history_text",
@@ -32,7 +33,7 @@ _WIDEST = 48
 
 
 class ApplyDocument(TypedDict):
-    """One apply; `summary` is its plan's."""
+    """One apply; `summary` is its plan's, with `environment` and `source` where the apply bound the workspace anew."""
 
     serial: int
     at: str
@@ -116,7 +117,16 @@ def apply_cells(apply: ApplyDocument) -> list[str]:
         escape_terminal(apply["actor"]),
         f"commit {escape_terminal(apply['commit'])[:12]}" if apply["commit"] else "no commit",
         escape_terminal(apply["outcome"]),
-        ", ".join(_done(apply["summary"])) or "no operations",
+        ", ".join([*_done(apply["summary"]), *binding_words(apply["summary"])]) or "no operations",
+    ]
+
+
+def binding_words(news: JsonObject) -> list[str]:
+    """What a workspace is bound to from an apply on: `environment dev from now on`; nothing where that stayed."""
+    named = ((key, news[key]) for key in ("environment", "source") if key in news)
+    return [
+        f"{key} {escape_terminal(value)} from now on" if isinstance(value, str) else f"no {key} from now on"
+        for key, value in named
     ]
 
 

@@ -16,6 +16,7 @@ __all__ = [
     "AssistantState",
     "AttachDocument",
     "AttachmentState",
+    "BindingDocument",
     "ChangeDocument",
     "ConfigDocument",
     "ConfigFileDocument",
@@ -420,6 +421,13 @@ class MovedWorkspaceDocument(TypedDict):
     attachments: int
     risks: list[RiskDocument]
     source: SourceDocument
+
+
+class BindingDocument(TypedDict):
+    """What a workspace is applied for and from: null without an environment, and outside a repository with a remote."""
+
+    environment: str | None
+    source: str | None
 
 
 class PlanDocument(TypedDict):

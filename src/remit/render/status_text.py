@@ -8,13 +8,20 @@ from typing import Annotated, TypedDict
 
 from remit.core.identity import Transport, display_endpoint
 from remit.core.live import Era
-from remit.core.recorded import RecordedAssistant, RecordedAttachment, RecordedServer
+from remit.core.recorded import RecordedAssistant, RecordedAttachment, RecordedServer, WorkspaceRecord
 from remit.core.report import StatusReport
 from remit.render.document import database_document, envelope_document, last_good_document
 from remit.render.escape import escape_terminal
 from remit.render.history_text import ApplyDocument, apply_cells, apply_document
 from remit.render.layout import WIDEST, Painter, Style, aligned, counted
-from remit.render.shapes import FORMAT_VERSION, DatabaseDocument, EnvelopeDocument, LastGoodDocument, UnmanagedDocument
+from remit.render.shapes import (
+    FORMAT_VERSION,
+    BindingDocument,
+    DatabaseDocument,
+    EnvelopeDocument,
+    LastGoodDocument,
+    UnmanagedDocument,
+)
 from remit.render.suspensions_text import SuspensionDocument, suspension_document, suspension_rows
 from remit.render.words import database_words, envelope_words, unmanaged_words
 
@@ -66,11 +73,12 @@ class StatusAssistantDocument(TypedDict):
 
 
 class StatusDocument(TypedDict):
-    """The recorded state of a workspace."""
+    """The recorded state of a workspace; `binding` is null until it is applied."""
 
     format_version: str
     workspace: str
     database: DatabaseDocument
+    binding: BindingDocument | None
     servers: list[RegisteredServerDocument]
     assistants: list[StatusAssistantDocument]
     unmanaged: UnmanagedDocument
@@ -79,7 +87,7 @@ class StatusDocument(TypedDict):
 
 
 def status_document(report: StatusReport) -> StatusDocument:
-    """`{format_version, workspace, database, servers[], assistants[], unmanaged, suspensions[], applies[]}`.
+    """`{format_version, workspace, database, binding, servers[], assistants[], unmanaged, suspensions[], applies[]}`.
 
     An assistant of another workspace is listed where this one attached tools to it; otherwise it is unmanaged.
     """
@@ -94,6 +102,7 @@ def status_document(report: StatusReport) -> StatusDocument:
         "format_version": FORMAT_VERSION,
         "workspace": workspace,
         "database": database_document(report.database),
+        "binding": _binding(held.workspaces.get(workspace)),
         "servers": [_server(server) for server in sorted(servers, key=lambda each: each.name)],
         "assistants": [
             _assistant(each, tools_of.get((each.owner, each.name), []))
@@ -120,6 +129,7 @@ def status_text(report: StatusReport, *, colour: bool, width: int) -> str:
         [
             paint(Style.HEAD, f"Workspace {escape_terminal(report.workspace)}"),
             f"  database  {database_words(document['database'])}",
+            *_bound(document["binding"]),
             *(f"  {line}" for line in unmanaged_words(document["unmanaged"])),
         ],
         _suspended(document["suspensions"], paint),
@@ -149,6 +159,12 @@ def _by_assistant(
     return tools_of
 
 
+def _binding(record: WorkspaceRecord | None) -> BindingDocument | None:
+    if record is None or record.environment is None:
+        return None
+    return {"environment": record.environment or None, "source": record.source}
+
+
 def _server(server: RecordedServer) -> RegisteredServerDocument:
     return {
         "server_id": server.server_id,
@@ -173,6 +189,14 @@ def _assistant(assistant: RecordedAssistant, tools: list[AttachedToolDocument]) 
 
 
 # -- text --------------------------------------------------------------------------------------------------------------
+
+
+def _bound(binding: BindingDocument | None) -> list[str]:
+    if binding is None:
+        return []
+    environment, source = binding["environment"], binding["source"]
+    made_for = f"for environment {escape_terminal(environment)}" if environment else "without an environment"
+    return [f"  applied   {made_for}, from {escape_terminal(source) if source else 'no repository'}"]
 
 
 def _suspended(suspensions: Sequence[SuspensionDocument], paint: Painter) -> list[str]:

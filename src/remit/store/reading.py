@@ -358,6 +358,7 @@ def read_apply(connection: Connection, workspace: str, serial: int) -> AppliedRe
             digest=row["digest"],
             outcome=row["outcome"],
             plan=json.loads(row["plan"]),
+            beside={key: value for key, value in json.loads(row["summary"]).items() if not isinstance(value, int)},
         )
 
 

@@ -13,6 +13,7 @@ from typing import assert_never
 from sqlalchemy import delete, exists, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from remit.core.canonical import JsonObject
 from remit.core.identity import ServerId
 from remit.core.live import Listed
 from remit.core.operations import (
@@ -177,7 +178,7 @@ class DatabaseTransaction:
                 "commit": record.commit,
                 "digest": record.digest,
                 "outcome": record.outcome,
-                "summary": document_text(record.plan.get("summary", {})),
+                "summary": document_text({**_summary(record.plan), **record.beside}),
                 "plan": document_text(record.plan),
             }
             connection.execute(insert(applies).values(row))
@@ -246,3 +247,8 @@ class DatabaseTransaction:
             ~exists().where(assistant_functions.c.assistant_id == columns.id),
         )
         self._scope.connection.execute(statement)
+
+
+def _summary(plan: JsonObject) -> JsonObject:
+    summary = plan.get("summary")
+    return summary if isinstance(summary, dict) else {}

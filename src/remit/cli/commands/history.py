@@ -64,6 +64,9 @@ def _applied(session: Session, serial: int) -> tuple[HistoryEntry, PlanDocument]
         commit=record.commit,
         digest=record.digest,
         outcome=record.outcome,
-        summary={key: value for key, value in plan["summary"].items() if isinstance(value, int)},
+        summary={
+            **{key: value for key, value in plan["summary"].items() if isinstance(value, int)},
+            **record.beside,
+        },
     )
     return entry, plan
