@@ -41,6 +41,12 @@ INLINE = {
     "a password in a url": server("url: https://me:dummy@x.example.com/mcp"),
     "a random path": server(f"url: https://x.example.com/s/{RANDOM}/mcp"),
     "a flag": server("command: [x, --token, dummy]"),
+    "a value where a variable's name belongs": server("command: [x, --token-env, dummy]"),
+    "such a value behind =": server("command: [x, --token-env=dummy-horse]"),
+    "a token where a variable's name belongs": server("command: [x, --token-env, AKIAIOSFODNN7EXAMPLE]"),
+    "a long word where a variable's name belongs": server("command: [x, --token-env, DUMMY3DPEHPK3PXP]"),
+    "a variable called env": server("command: [x]", "env: {TOKEN_ENV: DUMMY}"),
+    "a header called env": server(HTTP, "headers: {x-token-env: DUMMY}"),
     "a flag with =": server("command: [x, --api-key=dummy]"),
     "a header as an argument": server("command: [npx, mcp-remote, --header, 'Authorization: Bearer dummy']"),
     "a variable as an argument": server("command: [docker, run, -e, GITHUB_TOKEN=dummy, img]"),
@@ -128,6 +134,8 @@ FINE = {
     "json about tokens": server("command: [x]", "env: {X: '{\"maxTokens\": 4096, \"tokenUrl\": \"https://i.example.com/t\"}'}"),
     "a line for a shell": server("command: [sh, -c, 'TOKEN=$${TOKEN} KEY=$$(cat /run/k) exec npx -y srv@1.0.0 --port 3']"),
     "names of variables": server("command: [x, --bearer-token-env-var, GITHUB_TOKEN, --auth-method, token]"),
+    "names of variables in flags": server("command: [x, --token-env, GITHUB_TOKEN, --api-key-env=API_KEY_2, --password-variable, PW]"),
+    "names of variables in a text": server("command: [sh, -c, 'x --token-env GITHUB_TOKEN --password-env=DB_PASS -v']"),
     "words that only sound so": server(
         "command: [x, Basic plan, 'Basic authentication', 'the bearer of news', --compass, north, --pass-through, all]"
     ),

@@ -94,6 +94,8 @@ _TOKEN_SEGMENT = re.compile(
     re.IGNORECASE,
 )
 _FLAG = re.compile(r"\A--?(?P<name>[A-Za-z][\w-]*)\Z")
+_VARIABLE_FLAG = re.compile(r"[a-z][a-z0-9-]*-env\Z")
+_VARIABLE = re.compile(r"(?![A-Z]+[0-9][A-Z0-9]{8,}\Z)[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*\Z")
 _SCHEME = re.compile(r"\A\s*(?:Bearer|Basic|Token|Digest|ApiKey|Negotiate|DPoP)\s+(?=\S)", re.IGNORECASE)
 _HARMLESS = re.compile(
     r"(?:true|false|yes|no|on|off|none|null|[0-9]{1,3}|(?:~|\.{1,2})?/[\w.-]*(?:/[\w. -]+)+|~/.*|\./.*|[A-Za-z]:\\[^\s]*|"
@@ -121,7 +123,7 @@ def credential_in_env(name: str, text: str) -> str | None:
     """What a variable gives away, in words (`a literal value for API_KEY`), or None."""
     if found := credential_in_text(name):
         return f"{found} where a name belongs"
-    if is_secret_name(name) and _stands_for_itself(text):
+    if is_secret_name(name) and not _names_variable(name, text) and _stands_for_itself(text):
         return f"a literal value for {name}"
     return credential_in_text(text)
 
@@ -152,7 +154,8 @@ def credential_in_argument(arguments: Sequence[str], index: int) -> str | None:
     """What one argument of a command gives away, alone or as the value of the flag before it, or None."""
     text = arguments[index]
     flag = _FLAG.match(arguments[index - 1]) if index else None
-    if flag and not text.startswith("-") and is_secret_name(flag["name"]) and _stands_for_itself(text):
+    named = flag and not text.startswith("-") and is_secret_name(flag["name"])
+    if flag and named and not _names_variable(flag["name"], text) and _stands_for_itself(text):
         return f"a literal value for {flag.group()}"
     if "://" in text and (found := credential_in_url(text)):
         return found
@@ -199,7 +202,7 @@ def _given_away(part: str, *, hexadecimal: bool) -> str | None:
 def literal_beside(name: str, value: str) -> bool:
     """Whether a value beside a name inside a text is a credential, by its first word, as prose may follow; NUL is a reference."""
     words = value.replace("$$", "$").split()
-    told = "\0" not in value and bool(words) and is_secret_name(name)
+    told = "\0" not in value and bool(words) and is_secret_name(name) and not _names_variable(name, value)
     return told and not _SHELL_VALUE.match(words[0]) and _stands_for_itself(words[0])
 
 
@@ -302,6 +305,14 @@ def _stands_for_itself(text: str) -> bool:
         defaults = [each.default or "" for each in _references(text) if isinstance(each, EnvReference)]
         return any(not _HARMLESS.match(default) for default in defaults)
     return not _HARMLESS.match(_SCHEME.sub("", text).strip())
+
+
+def _names_variable(name: str, text: str) -> bool:
+    """Whether a flag takes the name of a variable and gets one (`--token-env GITHUB_TOKEN`); `-var` says so by itself.
+
+    Small letters are no such name here, nor a long word with digits, as either may be the secret; `TOKEN_ENV` is no flag.
+    """
+    return bool(_VARIABLE_FLAG.match(name) and _VARIABLE.match(text))
 
 
 _REFERENCE_FORM = re.compile(r"\$\$|\$\{(?:env|file):[^{}$]*\}")

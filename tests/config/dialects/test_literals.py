@@ -79,3 +79,9 @@ def test_a_secret_that_no_header_carries_is_told_all_the_same(tmp_path: Path) ->
     assert [each.message for each in found.diagnostics if each.code == "inline-secret"] == [
         "auth_value: this looks like a credential; it was not copied"
     ]
+
+
+def test_a_flag_that_names_a_variable_is_copied(tmp_path: Path) -> None:
+    words = ["--token-env", "GITHUB_TOKEN", "--api-key-env=API_KEY", "--password-env-var", "DB_PASSWORD"]
+    found = imported(tmp_path, ".mcp.json", json.dumps({"mcpServers": {"a": {"command": "x", "args": words}}}))
+    assert (server(found, "a").command, found.diagnostics) == (("x", *words), ())

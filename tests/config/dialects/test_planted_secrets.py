@@ -79,6 +79,8 @@ PLACES: Mapping[str, tuple[str, Callable[[str], str]]] = {
     "flags in a variable": env("ARGS", "--verbose --token § --port 3"),
     "lines of headers": env("HEADERS", "X-A: b\nX-Api-Key: §\nX-C: d"),
     "a flag": args("--token", "§"),
+    "a flag for a variable's name": args("--token-env", "§"),
+    "a flag for a variable's name with =": args("--password-env=§"),
     "a flag in camel case": args("--oauth2Bearer", "§"),
     "a flag with =": args("--api-key=§"),
     "a flag with base64 at its end": args("--token", "§=="),
