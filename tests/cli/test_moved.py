@@ -190,6 +190,11 @@ def test_a_moved_workspace_keeps_its_rows_its_lineage_and_its_history(applied: W
     assert (ended.code, ended.document["changed"], ended.document["serial"]) == (0, True, 2)
     assert rows(applied, "SELECT name, lineage, serial FROM workspaces") == [("acme", before[0][0], 2)]
     assert rows(applied, "SELECT DISTINCT workspace FROM applies") == [("acme",)]
+    latest = applied.run("history", "--format", "json").document["applies"][0]
+    assert latest["summary"]["moved_from"] == "demo"
+    for shown in (("history",), ("history", "2"), ("status",)):
+        told = applied.run(*shown).out
+        assert ("  applied  moved from demo" in told, "no operations" in told) == (True, False), shown
     assert is_settled(applied)
 
 

@@ -162,7 +162,7 @@ def apply(
         document = _approved_document(approval, planned, chosen)
         binding = _binding(planned)
         changed = bool(chosen.operations) or plan.moved_workspace is not None or binding is not None
-        serial = _keep_history(transaction, failures, document, by, binding) if changed else None
+        serial = _keep_history(transaction, failures, document, by, _beside(plan, binding)) if changed else None
         if (files := _files_to_keep(planned)) is not None:
             transaction.keep_files(files)
         if _first_lock(planned):
@@ -317,12 +317,17 @@ def _approved_document(approval: ApprovedDigest | ApprovedPlan, planned: Planned
     return {**document, "summary": cast("SummaryDocument", summary)}
 
 
+def _beside(plan: Plan, binding: Binding | None) -> JsonObject:
+    moved = {} if plan.moved_workspace is None else {"moved_from": plan.moved_workspace.name}
+    return {**moved, **({} if binding is None else binding.news)}
+
+
 def _keep_history(
     transaction: WorkspaceTransaction,
     failures: Sequence[Failure],
     document: PlanDocument,
     by: AppliedBy,
-    binding: Binding | None,
+    beside: JsonObject,
 ) -> int:
     return transaction.keep_apply(
         AppliedRecord(
@@ -332,7 +337,7 @@ def _keep_history(
             digest=document["digest"],
             outcome="partly applied" if failures else "applied",
             plan=cast("JsonObject", document),
-            beside={} if binding is None else binding.news,
+            beside=beside,
         )
     )
 

@@ -33,7 +33,7 @@ _WIDEST = 48
 
 
 class ApplyDocument(TypedDict):
-    """One apply; `summary` is its plan's, with `environment` and `source` where the apply bound the workspace anew."""
+    """One apply; `summary` is its plan's, with `environment` and `source` where it bound the workspace anew, `moved_from` where it moved it."""
 
     serial: int
     at: str
@@ -117,7 +117,7 @@ def apply_cells(apply: ApplyDocument) -> list[str]:
         escape_terminal(apply["actor"]),
         f"commit {escape_terminal(apply['commit'])[:12]}" if apply["commit"] else "no commit",
         escape_terminal(apply["outcome"]),
-        ", ".join([*_done(apply["summary"]), *binding_words(apply["summary"])]) or "no operations",
+        ", ".join(_done(apply["summary"])) or "no operations",
     ]
 
 
@@ -131,6 +131,9 @@ def binding_words(news: JsonObject) -> list[str]:
 
 
 def _done(summary: JsonObject) -> Iterator[str]:
+    if isinstance(name := summary.get("moved_from"), str):
+        yield f"moved from {escape_terminal(name)}"
     for op in SUMMARY_ORDER:
         if isinstance(count := summary.get(op.value), int) and count:
             yield f"{count:,} {op.value.replace('_', ' ')}"
+    yield from binding_words(summary)
