@@ -408,6 +408,8 @@ def test_what_the_lock_of_an_environment_lacks_is_written_by_the_command_that_is
         told = of(two, "prod", "plan", "--format", form).out
         # One is held, as it is not in the lock, and one drifted.
         assert (told.count("`remit lock --env prod`"), "`remit lock`" in told) == (2, False), form
+    checked = of(two, "prod", "lock", "--check")
+    assert (checked.code, "run `remit lock --env prod` and" in checked.out + checked.err) == (2, True)
     (two.folder / "mcp.prod.lock").unlink()
     refused = of(two, "prod", "plan", "--format", "json").document["problems"]
     (command,) = re.findall(

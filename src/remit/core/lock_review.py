@@ -5,6 +5,7 @@ two tools of an assistant share a name. A change is told in the plan's own opera
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from remit.core.addresses import attachment_address, nearest, tool_address
 from remit.core.aliases import fold, folded_reserved
@@ -13,7 +14,7 @@ from remit.core.desired import Desired, DesiredServer, Selection
 from remit.core.diagnostics import Diagnostic, Severity, Source
 from remit.core.envelope import MOST_RESTRICTIVE, Envelope, EnvelopePatch, resolve_envelope
 from remit.core.identity import RemoteName, ServerId, canonical_id_of
-from remit.core.lock import Lock, LockedTool, LockKey
+from remit.core.lock import Lock, LockedTool, LockKey, for_environment
 from remit.core.operations import Attach, Detach, Origin, Reason, Refresh, RenameAlias, ToolOperation, ToolRef
 from remit.core.ports import DefinitionDiff
 from remit.core.recorded import Recorded
@@ -147,7 +148,7 @@ def check_lock(desired: Desired, lock: Lock, recorded: Recorded | None = None) -
         found += _names(assistant.name, lock)
         for selection in assistant.selections:
             found += _declared(assistant.name, selection, lock)
-    return tuple(found)
+    return tuple(replace(each, hint=for_environment(each.hint or "", desired.environment) or None) for each in found)
 
 
 def _missing(desired: Desired, lock: Lock) -> Iterator[Diagnostic]:
