@@ -135,5 +135,5 @@ def clean_environment() -> dict[str, str]:
 
 def measured_environment() -> dict[str, str]:
     """The same for a process that does what only a process does: talk to a terminal, take a signal."""
-    dropped = ("REMIT_", "NO_COLOR", "FORCE_COLOR", "GITHUB_")
+    dropped = ("REMIT_", "NO_COLOR", "FORCE_COLOR", "GITHUB_", "CI")
     return {key: value for key, value in os.environ.items() if not key.startswith(dropped)}

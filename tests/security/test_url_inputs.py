@@ -87,10 +87,7 @@ def asked(url: str, resolver: Answers, times: int = 1) -> list[dict[str, Any]]:
 
     async def main() -> list[dict[str, Any]]:
         async with http_for(url, resolver) as http:
-            return [
-                (await http.post(url, json=REQUEST, headers={"connection": "close"})).json()
-                for _ in range(times)
-            ]
+            return [(await http.post(url, json=REQUEST, headers={"connection": "close"})).json() for _ in range(times)]
 
     return asyncio.run(main())
 
