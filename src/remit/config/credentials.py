@@ -15,6 +15,7 @@ from remit.config.named_literals import Judge, NamedLiteral, named_literals, nam
 from remit.core.references import EnvReference, FileReference, InvalidReference, Literal, parse_references
 
 __all__ = [
+    "credential_by_shape",
     "credential_in_argument",
     "credential_in_env",
     "credential_in_header",
@@ -197,6 +198,11 @@ def _given_away(part: str, *, hexadecimal: bool) -> str | None:
         return f"a literal value for {name}"
     random = any(looks_random(word, hexadecimal=hexadecimal) for word in _unexplained_words(part))
     return "a long random text" if random else None
+
+
+def credential_by_shape(text: str) -> bool:
+    """Whether a text holds an issuer's form of a credential or a long random word, whatever names stand in it."""
+    return bool(_shape_of(text) or any(map(looks_random, _unexplained_words(text))))
 
 
 def literal_beside(name: str, value: str) -> bool:

@@ -2,9 +2,11 @@
 
 import json
 from pathlib import Path
+from time import process_time
 
 import pytest
 
+from remit.config.dialects.literals import written_values
 from tests.config.dialects.support import imported, server
 
 ARGUMENTS = {
@@ -85,3 +87,10 @@ def test_a_flag_that_names_a_variable_is_copied(tmp_path: Path) -> None:
     words = ["--token-env", "GITHUB_TOKEN", "--api-key-env=API_KEY", "--password-env-var", "DB_PASSWORD"]
     found = imported(tmp_path, ".mcp.json", json.dumps({"mcpServers": {"a": {"command": "x", "args": words}}}))
     assert (server(found, "a").command, found.diagnostics) == (("x", *words), ())
+
+
+def test_a_chain_of_names_is_judged_once_for_each_and_not_once_for_each_way_into_it() -> None:
+    began = process_time()
+    assert written_values("a=" * 2_000 + "x") == ["a=" * 2_000 + "x"]
+    # Where each value was searched for names again it took more than a minute.
+    assert process_time() - began < 10

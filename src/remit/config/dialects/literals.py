@@ -11,6 +11,7 @@ from itertools import pairwise
 from urllib.parse import urlsplit, urlunsplit
 
 from remit.config.credentials import (
+    credential_by_shape,
     credential_in_argument,
     credential_in_env,
     credential_in_header,
@@ -36,6 +37,7 @@ _ELSEWHERE = re.compile(r"\$|os\.environ/|\{env:|\{file:|\{\{|[a-z][a-z0-9-]*://
 _FLAG = re.compile(r"--?(?P<name>[A-Za-z][\w-]*)\Z")
 _NAMED = re.compile(r"-{0,2}(?P<name>[A-Za-z_][\w.-]*)=(?=[^=\s])")
 _USER = re.compile(r"https?://(?P<user>[^/?#@:\s]*)@(?!\S*@)", re.IGNORECASE)
+_MOST_BY_SHAPE = 512
 _KEY = re.compile(r"(?:\A|[_-])(?:KEY|AUTH|PASS|PIN|CREDS?)\Z|[a-z](?:Key|Auth|Pass)\Z", re.IGNORECASE)
 _TOKEN = re.compile(r"(?=.*[0-9])[A-Za-z0-9_+/=.-]{8,}")
 _NO_TOKEN = re.compile(r"(?:\.{0,2}/|~|[0-9.]+\Z)")
@@ -66,14 +68,21 @@ def _secret_value(name: str, text: str) -> bool:
     # What begins like a reference and was not understood as one was escaped, and may be anything.
     if credential_in_env(name, text) or ("$${" in text and is_secret_name(name)):
         return True
+    return _is_keyed(name, text)
+
+
+def _is_keyed(name: str, text: str) -> bool:
     return bool(_KEY.search(name) and _TOKEN.fullmatch(text) and not _NO_TOKEN.match(text))
 
 
 def _beside(name: str, value: str) -> bool:
     """The same for a value beside a name inside a text, where a reference is NUL."""
-    return literal_beside(name, value) or (
-        "\0" not in value and not is_secret_name(name) and _secret_value(name, value)
-    )
+    if literal_beside(name, value):
+        return True
+    # What has a name inside of the value is found by that name, and a long value with the text that it stands in: so nobody
+    # looks once more in each of the values that lie one in another.
+    by_shape = len(value) <= _MOST_BY_SHAPE and credential_by_shape(value)
+    return "\0" not in value and not is_secret_name(name) and (by_shape or _is_keyed(name, value))
 
 
 @dataclass(slots=True)
