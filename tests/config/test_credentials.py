@@ -2,7 +2,8 @@
 
 import pytest
 
-from remit.config.credentials import is_secret_name, looks_random, mask_line
+from remit.config.credentials import is_secret_name, mask_line
+from remit.config.random_words import looks_random
 from tests.config.reading import findings_of, places_of, server
 
 HTTP = "url: https://x.example.com/mcp"

@@ -5,13 +5,12 @@ whether a literal must be a reference instead, and which parts of a source line 
 short password under a harmless name passes. It never gives back the value it found. Pure.
 """
 
-import math
 import re
-from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
 from remit.config.named_literals import Judge, NamedLiteral, named_literals, names_in_json
+from remit.config.random_words import looks_random
 from remit.core.references import EnvReference, FileReference, InvalidReference, Literal, parse_references
 
 __all__ = [
@@ -25,7 +24,6 @@ __all__ = [
     "is_showable",
     "literal_beside",
     "literals_by_name",
-    "looks_random",
     "mask_line",
     "secret_field_literal",
 ]
@@ -106,8 +104,6 @@ _HARMLESS = re.compile(
 _WORD = re.compile(r"[A-Za-z0-9_+=-]{24,}")
 _DIGEST_BEFORE = re.compile(r"(?:sha[0-9]{1,3}[:-]|@)\Z")
 _MAX_JUDGED = 8192
-_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
-_HEX = re.compile(r"(?:[0-9a-f]+|[0-9A-F]+)\Z")
 
 
 def is_secret_name(name: str) -> bool:
@@ -223,23 +219,6 @@ def is_showable(text: str) -> bool:
     return shown and not looks_random(text) and credential_in_text(text) is None
 
 
-def looks_random(word: str, *, hexadecimal: bool = True) -> bool:
-    """Whether a word is long and mixed like a generated key, unlike a path, a name in any case style or a UUID."""
-    if len(word) < 24 or _UUID.match(word):
-        return False
-    if _HEX.match(word):
-        return hexadecimal and len(word) >= 32 and not word.isdigit() and _entropy(word) >= 3.0
-    kinds = [_character_class(character) for character in word]
-    digits = kinds.count("0")
-    # In CamelCase nearly every change of class is the fall from a capital to a small letter, so that one does not count.
-    changes = sum(1 for a, b in pairwise(kinds) if a != b and (a, b) != ("A", "a"))
-    if {"A", "a"} <= set(kinds):
-        return digits >= 2 and changes / len(word) >= 0.3 and _entropy(word) >= 3.5
-    return (
-        len(word) >= 32 and digits >= 5 and "-" not in kinds and changes / len(word) >= 0.25 and _entropy(word) >= 3.5
-    )
-
-
 def mask_line(line: str) -> str:
     """A source line for people, with whatever could be a credential as asterisks; its length does not change."""
     for _, pattern in _SHAPES:
@@ -336,17 +315,3 @@ def _shape_of(text: str) -> str | None:
 def _unexplained_words(text: str) -> list[str]:
     found = _WORD.finditer(text)
     return [match.group() for match in found if not _DIGEST_BEFORE.search(text, 0, match.start())]
-
-
-def _character_class(character: str) -> str:
-    if character.isdigit():
-        return "0"
-    if character.isalpha():
-        return "A" if character.isupper() else "a"
-    return "-"
-
-
-def _entropy(text: str) -> float:
-    """Shannon's bits per character."""
-    total = len(text)
-    return -sum(count / total * math.log2(count / total) for count in Counter(text).values())
