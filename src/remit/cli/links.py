@@ -11,11 +11,11 @@ from remit.config.composing import overlay_of
 from remit.config.file_set import ENVIRONMENTS, FileSet
 from remit.config.lockfile import lock_place
 from remit.errors import ConfigError
-from remit.reconcile.untrusted import Checkout
+from remit.reconcile.checkout import CHECKOUT_VARIABLES, Checkout
 
 __all__ = ["refuse_links", "refuse_links_in_pipelines"]
 
-_PIPELINE_VARIABLES = ("CI", "GITHUB_WORKSPACE", "CI_PROJECT_DIR")
+_PIPELINE_VARIABLES = ("CI", *CHECKOUT_VARIABLES)
 
 
 def refuse_links(config: FileSet, checkout: Checkout) -> None:

@@ -33,6 +33,7 @@ from remit.core.recorded import Recorded
 from remit.core.report import DiscoveryLine, PlanReport
 from remit.core.subjects import WorkspaceSubject
 from remit.errors import NoDatabase
+from remit.reconcile.checkout import Checkout
 from remit.reconcile.observe import ObserveRequest, RefreshMode, observe, observe_cached, observe_nobody
 from remit.reconcile.outcome import ExitCode
 from remit.reconcile.planning import (
@@ -44,7 +45,7 @@ from remit.reconcile.planning import (
     check_scope,
     make_report,
 )
-from remit.reconcile.untrusted import Checkout, distrusted
+from remit.reconcile.untrusted import distrusted
 
 __all__ = ["PlanFlags", "Session", "load_or_exit", "observe_live", "open_session"]
 

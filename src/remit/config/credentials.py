@@ -192,13 +192,12 @@ def _given_away(part: str, *, hexadecimal: bool) -> str | None:
     name = named.name if named else next(names_in_json(part, literal_beside), None)
     if name is not None:
         return f"a literal value for {name}"
-    random = any(looks_random(word, hexadecimal=hexadecimal) for word in _unexplained_words(part))
-    return "a long random text" if random else None
+    return "a long random text" if _holds_random_word(part, hexadecimal=hexadecimal) else None
 
 
 def credential_by_shape(text: str) -> bool:
     """Whether a text holds an issuer's form of a credential or a long random word, whatever names stand in it."""
-    return bool(_shape_of(text) or any(map(looks_random, _unexplained_words(text))))
+    return bool(_shape_of(text)) or _holds_random_word(text)
 
 
 def literal_beside(name: str, value: str) -> bool:
@@ -310,6 +309,10 @@ _SHELL_VALUE = re.compile(r"\$\(|\$\{\w|`")
 
 def _shape_of(text: str) -> str | None:
     return next((name for name, pattern in _SHAPES if pattern.search(text)), None)
+
+
+def _holds_random_word(text: str, *, hexadecimal: bool = True) -> bool:
+    return any(looks_random(word, hexadecimal=hexadecimal) for word in _unexplained_words(text))
 
 
 def _unexplained_words(text: str) -> list[str]:

@@ -28,24 +28,32 @@ def flaw_of_call(*, name: object, tool_call_id: object, idempotency_key: object,
 def flaw_of_name(what: str, text: object) -> str | None:
     """Why a text cannot name anything that is recorded."""
     if not isinstance(text, str):
-        return f"the {what} must be a text, not {type(text).__name__[:MAX_NAME]}"
+        return _no_text(what, text)
     if not text:
         return f"the {what} is empty"
     if len(text) > MAX_NAME:
         return f"the {what} has more than {MAX_NAME} characters"
     if "\0" in text:
         return f"the {what} holds a NUL character"
-    return None if text.isascii() or well_formed(text) == text else f"the {what} holds half of a surrogate pair"
+    return _flaw_of_pairs(what, text)
 
 
 def flaw_of_output(text: object) -> str | None:
     """Why a text cannot be kept as the output of a consumer's tool."""
     if not isinstance(text, str):
-        return f"the output must be a text, not {type(text).__name__[:MAX_NAME]}"
-    if well_formed(text) != text:
-        return "the output holds half of a surrogate pair"
+        return _no_text("output", text)
+    if flaw := _flaw_of_pairs("output", text):
+        return flaw
     size = len(text.encode("utf-8"))
     return f"the output has {size:,} bytes, more than {MAX_OUTPUT_BYTES:,}" if size > MAX_OUTPUT_BYTES else None
+
+
+def _no_text(what: str, given: object) -> str:
+    return f"the {what} must be a text, not {type(given).__name__[:MAX_NAME]}"
+
+
+def _flaw_of_pairs(what: str, text: str) -> str | None:
+    return None if text.isascii() or well_formed(text) == text else f"the {what} holds half of a surrogate pair"
 
 
 def _flaw_of_limit(seconds: object) -> str | None:
